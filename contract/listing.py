@@ -1,0 +1,43 @@
+"""The extension `list`, `POST /v1/memories/list`: everything, page by page, in `id` order."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from contract.memory import Memory
+from contract.model import WireModel
+from contract.scalars import Integer, MemoryId, NamespaceName, Text
+
+DEFAULT_PAGE = 100
+MAX_PAGE = 1000
+
+
+class ListRequest(WireModel):
+    """All live memories of the named namespaces.
+
+    `cursor` is opaque and comes from the page before. `fields: digest` asks for the id and
+    the SHA-256 of the content only, which is what exact parity is checked with.
+    """
+
+    namespaces: Annotated[list[NamespaceName], Field(min_length=1)]
+    cursor: Text | None = None
+    limit: Annotated[Integer, Field(ge=1, le=MAX_PAGE)] = DEFAULT_PAGE
+    fields: Literal["full", "digest"] = "full"
+
+
+class MemoryDigest(WireModel):
+    """A memory without its content: lower-case hex SHA-256 of the UTF-8 content instead."""
+
+    id: MemoryId
+    namespace: NamespaceName
+    content_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class ListResponse(WireModel):
+    """One page; `next_cursor` is null on the last.
+
+    A memory that lives through the whole listing appears exactly once.
+    """
+
+    memories: list[Memory | MemoryDigest]
+    next_cursor: Text | None = None

@@ -1,0 +1,176 @@
+"""The small values that wire objects are made of: names, times, texts, numbers.
+
+Each is an annotated type, so validation is the same wherever the value stands.
+All are strict: a string is not a number, a number is not a boolean.
+"""
+
+import math
+import re
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    JsonValue,
+    PlainSerializer,
+    StringConstraints,
+    WithJsonSchema,
+)
+
+NAMESPACE_PATTERN = r"^[a-z]+:[A-Za-z0-9_:.\-]+$"
+
+_RFC3339 = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:([Zz])|([+-])(\d\d):(\d\d))",
+    re.ASCII,
+)
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
+
+
+def parse_time(value: object) -> datetime:
+    """Read an RFC 3339 time as a UTC datetime, cut to the microsecond.
+
+    A time without an offset is refused: it would mean another instant on every machine.
+    """
+    if isinstance(value, datetime):
+        if value.utcoffset() is None:
+            raise ValueError("must be a time with an offset, such as 2026-01-31T12:00:00Z")
+        return _in_utc(value)
+    match = _RFC3339.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(
+            "must be an RFC 3339 time with an offset, such as 2026-01-31T12:00:00Z"
+            " or 2026-01-31T12:00:00.123456+02:00"
+        )
+    year, month, day, hour, minute, second = (int(match[i]) for i in range(1, 7))
+    micros = int((match[7] or "").ljust(9, "0")[:6])
+    zone = UTC
+    if match[9]:
+        if int(match[10]) > 23 or int(match[11]) > 59:
+            raise ValueError("must be a real time: the offset is out of range")
+        offset = timedelta(hours=int(match[10]), minutes=int(match[11]))
+        zone = timezone(-offset if match[9] == "-" else offset)
+    # RFC 3339 allows a leap second; it becomes the first instant of the next minute.
+    leap = second == 60
+    try:
+        moment = datetime(year, month, day, hour, minute, 59 if leap else second, micros, zone)
+    except ValueError:
+        raise ValueError("must be a real time: its date or clock is out of range") from None
+    return _in_utc(moment, timedelta(seconds=1) if leap else timedelta())
+
+
+def _in_utc(moment: datetime, add: timedelta = timedelta()) -> datetime:
+    try:
+        return moment.astimezone(UTC) + add
+    except OverflowError:
+        raise ValueError("must lie within the years 0001 to 9999 in UTC") from None
+
+
+def format_time(moment: datetime) -> str:
+    """Write a time as RFC 3339 in UTC with `Z`, the only form that is sent."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def check_text(value: str) -> str:
+    """Refuse what neither PostgreSQL nor JSON can carry: NUL and lone surrogates."""
+    if "\x00" in value:
+        raise ValueError("must not contain a NUL character")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ValueError("must not contain a lone surrogate") from None
+    return value
+
+
+def _check_not_blank(value: str) -> str:
+    if not value or value.isspace():
+        raise ValueError("must not be blank")
+    return value
+
+
+def _check_json(value: JsonValue) -> None:
+    """Refuse what would not come back unchanged, at any depth."""
+    if isinstance(value, str):
+        check_text(value)
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError("must hold finite numbers only")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            check_text(key)
+            _check_json(item)
+    elif isinstance(value, list):
+        for item in value:
+            _check_json(item)
+
+
+def _check_json_object(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    try:
+        _check_json(value)
+    except RecursionError:
+        raise ValueError("must not be nested that deeply") from None
+    return value
+
+
+def _parse_uuid(value: object) -> UUID:
+    if isinstance(value, UUID):
+        return value
+    if isinstance(value, str) and _UUID.fullmatch(value):
+        return UUID(value)
+    raise ValueError("must be a UUID, such as 018f3c2e-7c4b-7d5a-9b1e-2f6a4c8d0e11")
+
+
+def _integral(value: Any) -> Any:
+    """JSON has one number type: 5.0 is the integer 5."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Time = Annotated[
+    datetime,
+    BeforeValidator(parse_time),
+    PlainSerializer(format_time, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+"""An instant: RFC 3339 with an offset on the way in, UTC with `Z` on the way out."""
+
+Text = Annotated[str, AfterValidator(check_text)]
+"""Any string without NUL characters and lone surrogates; kept byte for byte."""
+
+Content = Annotated[
+    str,
+    StringConstraints(min_length=1),
+    AfterValidator(_check_not_blank),
+    AfterValidator(check_text),
+]
+"""The text of a memory: not blank; kept byte for byte, never trimmed or normalised."""
+
+NamespaceName = Annotated[
+    str, StringConstraints(min_length=3, max_length=256, pattern=NAMESPACE_PATTERN)
+]
+"""`kind:identifier`, such as `workspace:018f…`; 1 to 256 characters."""
+
+MemoryId = Annotated[
+    UUID,
+    BeforeValidator(_parse_uuid),
+    WithJsonSchema({"type": "string", "format": "uuid"}),
+]
+"""A UUID in its usual hyphenated form; upper and lower case are the same id."""
+
+JsonObject = Annotated[dict[str, JsonValue], AfterValidator(_check_json_object)]
+"""An opaque JSON object: stored and returned unchanged, nested values included."""
+
+Embedding = Annotated[
+    list[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=1, repr=False)
+]
+"""A vector of finite numbers; its length is its dimension."""
+
+Integer = Annotated[int, BeforeValidator(_integral)]
+
+Capability = Literal["embedding", "fts", "ttl", "pin", "propagation"]
+Extension = Literal["batch", "list"]
+NamespaceKind = Literal["workspace", "team", "org", "custom"]
+MemoryKind = Literal["fact", "summary", "checkpoint"]
+MemorySource = Literal["agent", "runtime", "user"]

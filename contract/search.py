@@ -1,0 +1,35 @@
+"""`POST /v1/search`: find memories in several namespaces at once."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from contract.memory import Memory
+from contract.model import WireModel
+from contract.scalars import Embedding, Integer, MemoryKind, NamespaceName, Text
+
+DEFAULT_LIMIT = 20
+MAX_LIMIT = 100
+
+
+class SearchRequest(WireModel):
+    """What to look for, and where.
+
+    `namespaces` is authoritative: the caller has already cut it to what may be read.
+    Repeated names count once, unknown ones contribute nothing. Without `query` and
+    `embedding` the newest come first; with both, both count and are fused into one
+    ranking. A blank `query` is no query; an empty `kinds` is no filter. A plugin ignores
+    the fields of a capability that it does not list.
+    """
+
+    namespaces: Annotated[list[NamespaceName], Field(min_length=1)]
+    query: Text | None = Field(default=None, repr=False)
+    kinds: list[MemoryKind] | None = None
+    embedding: Embedding | None = Field(default=None, repr=False)
+    limit: Annotated[Integer, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
+
+
+class SearchResponse(WireModel):
+    """At most `limit` memories, best first, pinned before unpinned; never null."""
+
+    memories: list[Memory]
