@@ -1,0 +1,63 @@
+"""One real PostgreSQL per test process; a fresh database per test costs a few milliseconds."""
+
+import asyncio
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+import pytest
+
+from plugin_postgres.embedded import embedded_postgres
+
+
+def database_url(cluster: str, name: str) -> str:
+    """The URL of another database of the same cluster."""
+    return urlunsplit(urlsplit(cluster)._replace(path=f"/{name}"))
+
+
+def execute(url: str, *statements: str) -> None:
+    """Run statements outside a transaction, from synchronous code."""
+
+    async def run() -> None:
+        connection = await asyncpg.connect(url)
+        try:
+            for statement in statements:
+                await connection.execute(statement)
+        finally:
+            await connection.close()
+
+    asyncio.run(run())
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[str]:
+    """The URL of a PostgreSQL server of this test process' own."""
+    # A short path, because a unix socket's name may have about 100 bytes only.
+    data_dir = Path(tempfile.mkdtemp(prefix="mp-pg-"))
+    try:
+        with embedded_postgres(data_dir) as url:
+            # Nothing here outlives the machine; fault tests run a server with fsync on.
+            execute(
+                url,
+                "ALTER SYSTEM SET fsync = off",
+                "ALTER SYSTEM SET max_connections = 200",
+                "SELECT pg_reload_conf()",
+            )
+            yield url
+    finally:
+        shutil.rmtree(data_dir, ignore_errors=True)
+
+
+@pytest.fixture
+def database(cluster: str) -> Iterator[str]:
+    """The URL of an empty database, dropped afterwards."""
+    name = f"test_{uuid.uuid4().hex}"
+    execute(cluster, f'CREATE DATABASE "{name}"')
+    try:
+        yield database_url(cluster, name)
+    finally:
+        execute(cluster, f'DROP DATABASE "{name}" WITH (FORCE)')
