@@ -34,6 +34,12 @@ def execute(url: str, *statements: str) -> None:
 
 
 @pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """Tests marked `anyio` run on asyncio only: that is what the servers run on."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
 def cluster() -> Iterator[str]:
     """The URL of a PostgreSQL server of this test process' own."""
     # A short path, because a unix socket's name may have about 100 bytes only.
