@@ -1,1 +1,1 @@
-"""Placeholder until the room is built."""
+"""The reference memory plugin: the contract's endpoints on PostgreSQL."""

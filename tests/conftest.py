@@ -12,6 +12,7 @@ import asyncpg
 import pytest
 
 from plugin_postgres.embedded import embedded_postgres
+from plugin_postgres.migrations import migrate
 
 
 def database_url(cluster: str, name: str) -> str:
@@ -56,6 +57,33 @@ def cluster() -> Iterator[str]:
             yield url
     finally:
         shutil.rmtree(data_dir, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def _migrated_template(cluster: str) -> str:
+    name = "migrated_template"
+    execute(cluster, f'CREATE DATABASE "{name}"')
+
+    async def run() -> None:
+        connection = await asyncpg.connect(database_url(cluster, name))
+        try:
+            await migrate(connection)
+        finally:
+            await connection.close()
+
+    asyncio.run(run())
+    return name
+
+
+@pytest.fixture
+def migrated(cluster: str, _migrated_template: str) -> Iterator[str]:
+    """The URL of a database with the plugin's schema and no rows, dropped afterwards."""
+    name = f"test_{uuid.uuid4().hex}"
+    execute(cluster, f'CREATE DATABASE "{name}" TEMPLATE "{_migrated_template}"')
+    try:
+        yield database_url(cluster, name)
+    finally:
+        execute(cluster, f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 @pytest.fixture

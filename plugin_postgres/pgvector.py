@@ -1,0 +1,36 @@
+"""The PostgreSQL extension pgvector: whether it is there, and in which schema.
+
+Where it is missing or too old, the plugin serves everything but embeddings.
+"""
+
+import asyncpg
+
+# Iterative index scans came with 0.8; without them a filtered search loses rows.
+_OLDEST = (0, 8)
+
+
+async def ensure(connection: asyncpg.Connection) -> bool:
+    """Whether pgvector can be used, after trying to create it."""
+    version = await connection.fetchval(
+        "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
+    )
+    if version is not None:
+        return tuple(int(part) for part in version.split(".")[:2]) >= _OLDEST
+    try:
+        async with connection.transaction():
+            await connection.execute("CREATE EXTENSION vector WITH SCHEMA memory_plugin")
+    except (
+        asyncpg.FeatureNotSupportedError,  # not installed on this server
+        asyncpg.InsufficientPrivilegeError,  # installed, but this role may not create it
+    ):
+        return False
+    return await ensure(connection)
+
+
+async def search_path(connection: asyncpg.Connection) -> str:
+    """The search_path in which the plugin's tables and pgvector's types and operators are found."""
+    schema = await connection.fetchval(
+        "SELECT quote_ident(nspname) FROM pg_extension"
+        " JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector'"
+    )
+    return "memory_plugin" if schema in (None, "memory_plugin") else f"memory_plugin, {schema}"

@@ -1,0 +1,66 @@
+"""Migrations: applied once, under a lock, recorded, checked; existing tables are adopted."""
+
+import asyncio
+
+import asyncpg
+import pytest
+
+from plugin_postgres.errors import DatabaseNewer, MigrationChanged, MigrationPending
+from plugin_postgres.migrations import available, check, migrate
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_second_run_applies_nothing(database: str) -> None:
+    connection = await asyncpg.connect(database)
+    assert await migrate(connection) == list(available())
+    assert await migrate(connection) == []
+    await check(connection)
+    await connection.close()
+
+
+async def test_processes_that_start_together_do_not_collide(database: str) -> None:
+    connections = [await asyncpg.connect(database) for _ in range(4)]
+    applied = await asyncio.gather(*(migrate(connection) for connection in connections))
+    assert sorted(map(len, applied)) == [0, 0, 0, len(available())]
+    for connection in connections:
+        await connection.close()
+
+
+async def test_a_database_of_a_later_release_is_refused(migrated: str) -> None:
+    connection = await asyncpg.connect(migrated)
+    await connection.execute(
+        "INSERT INTO memory_plugin.plugin_migrations VALUES (9999, 'future', 'x')"
+    )
+    with pytest.raises(DatabaseNewer, match="9999"):
+        await migrate(connection)
+    with pytest.raises(DatabaseNewer, match="9999"):
+        await check(connection)
+    await connection.close()
+
+
+async def test_an_edited_migration_is_refused(migrated: str) -> None:
+    connection = await asyncpg.connect(migrated)
+    await connection.execute(
+        "UPDATE memory_plugin.plugin_migrations SET checksum = 'x' WHERE version = 1"
+    )
+    with pytest.raises(MigrationChanged, match="0001_tables"):
+        await migrate(connection)
+    await connection.close()
+
+
+async def test_serving_without_migrating_needs_a_migrated_database(database: str) -> None:
+    connection = await asyncpg.connect(database)
+    with pytest.raises(MigrationPending, match="0001_tables"):
+        await check(connection)
+    await connection.close()
+
+
+async def test_a_migration_that_fails_leaves_nothing_behind(database: str) -> None:
+    connection = await asyncpg.connect(database)
+    broken = available()[0].__class__(1, "broken", "CREATE TABLE left_behind (); SELECT 1/0")
+    with pytest.raises(asyncpg.DivisionByZeroError):
+        await migrate(connection, (broken,))
+    assert await connection.fetchval("SELECT to_regclass('left_behind')") is None
+    assert await migrate(connection) == list(available())
+    await connection.close()
