@@ -1,0 +1,28 @@
+"""What can go wrong in the harness itself.
+
+HarnessError
+├── ConfigurationError   the user's input: an unknown check, an unreadable file; exit code 2
+├── Unreachable          no memory plugin answers at the address; exit code 3
+└── Failure              raised by a check: the plugin broke the check's sentence
+"""
+
+
+class HarnessError(Exception):
+    """The root: the message is a sentence for the reader of the terminal."""
+
+
+class ConfigurationError(HarnessError):
+    """The harness was asked for something that it cannot do as asked."""
+
+
+class Unreachable(HarnessError):
+    """Nothing at the address behaves like a memory plugin."""
+
+
+class Failure(HarnessError):
+    """The plugin broke the contract: what was expected, and what came instead."""
+
+    def __init__(self, expected: str, got: str) -> None:
+        super().__init__(f"expected {expected}, got {got}")
+        self.expected = expected
+        self.got = got

@@ -1,0 +1,210 @@
+"""The seven endpoints and the two extensions over HTTP, as a Starlette application."""
+
+import json
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from typing import Annotated, Any, TypeVar, cast
+
+from pydantic import Field, JsonValue
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from contract import (
+    CAPABILITIES,
+    CONTRACT_VERSION,
+    EXTENSIONS,
+    MAX_WRITES,
+    BadRequest,
+    BatchFailure,
+    BatchResponse,
+    BatchWrite,
+    Capability,
+    Error,
+    Extension,
+    ForgetRequest,
+    HealthResponse,
+    ListRequest,
+    MemoryId,
+    MemoryPluginError,
+    MemoryWrite,
+    MemoryWriteResponse,
+    NamespaceName,
+    NamespacePatch,
+    NamespaceUpsert,
+    NotFound,
+    SearchRequest,
+    SearchResponse,
+    WireModel,
+    parse,
+    parse_value,
+)
+from harness.example.store import Store
+
+MAX_BODY = 32 * 1024 * 1024
+FIELD_OF: dict[Capability, str] = {
+    "embedding": "embedding",
+    "fts": "query",
+    "ttl": "expires_at",
+    "pin": "pin",
+    "propagation": "propagation",
+}
+
+AnyModel = TypeVar("AnyModel", bound=WireModel)
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+class ExamplePlugin:
+    """A store behind the contract's endpoints. `app` is the ASGI application."""
+
+    def __init__(
+        self,
+        store: Store,
+        capabilities: Collection[Capability] = CAPABILITIES,
+        extensions: Collection[Extension] = EXTENSIONS,
+    ) -> None:
+        self.store = store
+        self.capabilities = [name for name in CAPABILITIES if name in capabilities]
+        self.extensions = [name for name in EXTENSIONS if name in extensions]
+        handlers: Any = {MemoryPluginError: _refuse, HTTPException: _refuse_http}
+        self.app = Starlette(routes=list(self.routes()), exception_handlers=handlers)
+
+    def routes(self) -> Iterable[Route]:
+        """The endpoints of the contract, and those of the extensions that are switched on."""
+        yield Route("/v1/health", self.health, methods=["GET"])
+        yield Route("/v1/namespaces/{name}", self.put_namespace, methods=["PUT"])
+        yield Route("/v1/namespaces/{name}", self.patch_namespace, methods=["PATCH"])
+        yield Route("/v1/namespaces/{name}", self.delete_namespace, methods=["DELETE"])
+        yield Route("/v1/namespaces/{name}/memories", self.write, methods=["POST"])
+        yield Route("/v1/search", self.search, methods=["POST"])
+        if "batch" in self.extensions:
+            yield Route("/v1/memories/batch", self.batch, methods=["POST"])
+        if "list" in self.extensions:
+            yield Route("/v1/memories/list", self.list_memories, methods=["POST"])
+        yield Route("/v1/memories/{id}", self.forget, methods=["DELETE"])
+
+    async def health(self, request: Request) -> Response:  # noqa: ARG002 (Starlette passes it)
+        body = HealthResponse(
+            status="ok",
+            version=CONTRACT_VERSION,
+            capabilities=self.capabilities,
+            extensions=self.extensions,
+        )
+        return answer(200, body)
+
+    async def put_namespace(self, request: Request) -> Response:
+        name = namespace_of(request)
+        body = await self.read(NamespaceUpsert, request)
+        return answer(200, self.store.put_namespace(name, body))
+
+    async def patch_namespace(self, request: Request) -> Response:
+        name = namespace_of(request)
+        body = await self.read(NamespacePatch, request)
+        return answer(200, self.store.patch_namespace(name, body))
+
+    async def delete_namespace(self, request: Request) -> Response:
+        self.store.delete_namespace(namespace_of(request))
+        return Response(status_code=204)
+
+    async def write(self, request: Request) -> Response:
+        name = namespace_of(request)
+        body = await self.read(MemoryWrite, request)
+        return answer(201, self.store.write(name, body))
+
+    async def search(self, request: Request) -> Response:
+        body = await self.read(SearchRequest, request)
+        return answer(200, SearchResponse(memories=self.store.search(body)))
+
+    async def forget(self, request: Request) -> Response:
+        memory = parse_value(MemoryId, request.path_params["id"], "id")
+        body = await self.read(ForgetRequest, request)
+        self.store.forget(memory, body.requested_by_namespace)
+        return Response(status_code=204)
+
+    async def batch(self, request: Request) -> Response:
+        writes = parse_writes(await read_body(request))
+        return answer(200, BatchResponse(results=[self.write_one(write) for write in writes]))
+
+    async def list_memories(self, request: Request) -> Response:
+        return answer(200, self.store.list_page(await self.read(ListRequest, request)))
+
+    def write_one(self, write: BatchWrite | BadRequest) -> MemoryWriteResponse | BatchFailure:
+        """One write of a batch; its failure is its own."""
+        try:
+            if isinstance(write, BadRequest):
+                raise write
+            return self.store.write(write.namespace, self.heed(write))
+        except MemoryPluginError as error:
+            return BatchFailure(error=Error(**error.envelope()))
+
+    async def read(self, model: type[AnyModel], request: Request) -> AnyModel:
+        """The body, without the fields of capabilities that are switched off."""
+        return self.heed(parse(model, await read_body(request)))
+
+    def heed(self, body: AnyModel) -> AnyModel:
+        """Ignore the fields of a capability that is not listed, as if they were absent."""
+        ignored = {FIELD_OF[name] for name in CAPABILITIES if name not in self.capabilities}
+        if not ignored & body.model_fields_set:
+            return body
+        kept = {name: getattr(body, name) for name in body.model_fields_set - ignored}
+        return cast(AnyModel, type(body).model_construct(**kept))
+
+
+def create_app(
+    capabilities: Collection[Capability] = CAPABILITIES,
+    extensions: Collection[Extension] = EXTENSIONS,
+) -> Starlette:
+    """The example as an ASGI application with an empty store; name less to switch things off."""
+    return ExamplePlugin(Store(), capabilities, extensions).app
+
+
+def answer(status: int, body: WireModel) -> Response:
+    """A JSON answer; unset fields are left out."""
+    return Response(body.to_json(), status, media_type="application/json")
+
+
+def namespace_of(request: Request) -> str:
+    """The namespace in the path."""
+    name: str = parse_value(NamespaceName, request.path_params["name"], "name")
+    return name
+
+
+async def read_body(request: Request) -> bytes:
+    """The whole body, whatever its Content-Type, up to a limit."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY:
+            raise BadRequest(f"body: must not be larger than {MAX_BODY} bytes", status=413)
+    return bytes(body)
+
+
+def parse_writes(body: bytes) -> list[BatchWrite | BadRequest]:
+    """The writes of a batch; one that does not parse becomes the refusal it deserves."""
+    whole = parse(_AnyWrites, body)
+    return [_parse_write(write) for write in whole.writes]
+
+
+class _AnyWrites(WireModel):
+    writes: Annotated[list[JsonValue], Field(min_length=1, max_length=MAX_WRITES)]
+
+
+def _parse_write(write: JsonValue) -> BatchWrite | BadRequest:
+    try:
+        return parse(BatchWrite, json.dumps(write).encode())
+    except BadRequest as error:
+        return error
+
+
+async def _refuse(request: Request, error: MemoryPluginError) -> Response:  # noqa: ARG001
+    return answer(error.status, Error(**error.envelope()))
+
+
+async def _refuse_http(request: Request, error: HTTPException) -> Response:
+    if error.status_code == 404:
+        return await _refuse(request, NotFound(f"there is no {request.url.path}"))
+    message = f"{request.method} {request.url.path}: {error.detail}"
+    refused = await _refuse(request, BadRequest(message, status=error.status_code))
+    refused.headers.update(error.headers or {})
+    return refused

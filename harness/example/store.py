@@ -1,0 +1,228 @@
+"""The rules of the contract on two dictionaries.
+
+No method awaits anything, so each is atomic: a reader sees all of a write or nothing of it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from hashlib import sha256
+from uuid import UUID, uuid4
+
+from contract import (
+    BadRequest,
+    BatchWrite,
+    Forbidden,
+    JsonObject,
+    ListRequest,
+    ListResponse,
+    Memory,
+    MemoryDigest,
+    MemoryKind,
+    MemorySource,
+    MemoryWrite,
+    MemoryWriteResponse,
+    Namespace,
+    NamespacePatch,
+    NamespaceUpsert,
+    NotFound,
+    SearchRequest,
+)
+from harness.example.search import rank
+
+
+@dataclass(frozen=True)
+class Row:
+    """One memory as it is kept."""
+
+    id: UUID
+    namespace: str
+    content: str
+    kind: MemoryKind
+    source: MemorySource
+    created_at: datetime
+    expires_at: datetime | None
+    propagation: JsonObject | None
+    pin: bool
+    embedding: list[float] | None
+
+    def to_memory(self, score: float | None = None) -> Memory:
+        """The memory as it goes over the wire; the embedding stays here."""
+        return Memory(
+            id=self.id,
+            namespace=self.namespace,
+            content=self.content,
+            kind=self.kind,
+            source=self.source,
+            created_at=self.created_at,
+            pin=self.pin,
+            expires_at=self.expires_at,
+            propagation=self.propagation,
+            score=score,
+        )
+
+
+@dataclass
+class Space:
+    """A namespace and the memories in it."""
+
+    name: str
+    stored: Namespace
+    rows: dict[UUID, Row] = field(default_factory=dict)
+
+
+class Store:
+    """Namespaces and memories; raises the errors of the contract."""
+
+    def __init__(self) -> None:
+        self.spaces: dict[str, Space] = {}
+        self.home: dict[UUID, str] = {}
+
+    def now(self) -> datetime:
+        """The one clock that decides what is newest and what has expired."""
+        return datetime.now(UTC)
+
+    # Namespaces
+
+    def put_namespace(self, name: str, body: NamespaceUpsert) -> Namespace:
+        """Create or refresh: absent leaves, null clears. An expired one is created anew."""
+        space = self.live_space(name)
+        if space is None:
+            self.drop(name)
+            space = self.spaces[name] = Space(
+                name, Namespace(name=name, kind=body.kind, created_at=self.now())
+            )
+        return self.change(space, body)
+
+    def patch_namespace(self, name: str, body: NamespacePatch) -> Namespace:
+        """Change what is named. A later `expires_at`, or null, rescues an expired namespace."""
+        space = self.spaces.get(name)
+        if space is None:
+            raise NotFound(f"namespace {name} does not exist")
+        rescued = "expires_at" in body.model_fields_set and not self.is_past(body.expires_at)
+        if self.is_past(space.stored.expires_at) and not rescued:
+            raise NotFound(f"namespace {name} has expired")
+        return self.change(space, body)
+
+    def delete_namespace(self, name: str) -> None:
+        """Remove a namespace and every memory in it."""
+        if self.live_space(name) is None:
+            raise NotFound(f"namespace {name} does not exist")
+        self.drop(name)
+
+    def change(self, space: Space, body: NamespaceUpsert | NamespacePatch) -> Namespace:
+        """Take over the fields that the body names, null included."""
+        named = {name: getattr(body, name) for name in body.model_fields_set}
+        kept = {name: getattr(space.stored, name) for name in space.stored.model_fields_set}
+        values = {name: value for name, value in (kept | named).items() if value is not None}
+        space.stored = Namespace(**values)
+        return space.stored
+
+    def drop(self, name: str) -> None:
+        """Forget a namespace with its rows, if it is there."""
+        space = self.spaces.pop(name, None)
+        for row in list(space.rows.values()) if space else ():
+            del self.home[row.id]
+
+    # Memories
+
+    def write(self, name: str, body: MemoryWrite) -> MemoryWriteResponse:
+        """Insert, or replace the whole memory in place when the namespace knows its id."""
+        space = self.live_space(name)
+        if space is None:
+            raise NotFound(f"namespace {name} does not exist; PUT it first")
+        key = body.id or uuid4()
+        if self.home.get(key, name) != name:
+            raise Forbidden("id: this memory belongs to another namespace")
+        old = space.rows.get(key)
+        made = body.created_at if isinstance(body, BatchWrite) else None
+        self.keep(
+            space,
+            Row(
+                id=key,
+                namespace=name,
+                content=body.content,
+                kind=body.kind,
+                source=body.source,
+                created_at=old.created_at if old else made or self.now(),
+                expires_at=body.expires_at,
+                propagation=body.propagation,
+                pin=bool(body.pin),
+                embedding=body.embedding,
+            ),
+        )
+        return MemoryWriteResponse(id=key, namespace=name)
+
+    def keep(self, space: Space, row: Row) -> None:
+        """Store a row, in the place of the one with the same id."""
+        space.rows[row.id] = row
+        self.home[row.id] = space.name
+
+    def forget(self, key: UUID, requested_by: str) -> None:
+        """Delete one memory, if it lives in the namespace that asks."""
+        name = self.home.get(key)
+        row = next((row for row in self.live_rows([name] if name else []) if row.id == key), None)
+        if name is None or row is None:
+            raise NotFound("memory does not exist")
+        if name != requested_by:
+            raise Forbidden("memory belongs to another namespace")
+        del self.spaces[name].rows[key]
+        del self.home[key]
+
+    def search(self, body: SearchRequest) -> list[Memory]:
+        """Best first, pinned before unpinned, at most `limit`."""
+        rows = self.live_rows(body.namespaces)
+        if body.kinds:
+            rows = [row for row in rows if row.kind in body.kinds]
+        found = rank(rows, body.query, body.embedding, body.limit)
+        return [row.to_memory(score) for row, score in found]
+
+    def list_page(self, body: ListRequest) -> ListResponse:
+        """One page in `id` order; the cursor is the last id of the page before."""
+        rows = sorted(self.live_rows(body.namespaces), key=lambda row: row.id)
+        if body.cursor is not None:
+            last = _read_cursor(body.cursor)
+            rows = [row for row in rows if row.id > last]
+        page = rows[: body.limit]
+        return ListResponse(
+            memories=[row.to_memory() if body.fields == "full" else digest(row) for row in page],
+            next_cursor=page[-1].id.hex if len(rows) > len(page) else None,
+        )
+
+    # What is alive
+
+    def live_space(self, name: str) -> Space | None:
+        """The namespace, unless it does not exist or has expired."""
+        space = self.spaces.get(name)
+        return None if space is None or self.is_past(space.stored.expires_at) else space
+
+    def live_rows(self, names: Iterable[str]) -> list[Row]:
+        """The rows that a reader may see; a repeated name counts once."""
+        spaces = [self.live_space(name) for name in dict.fromkeys(names)]
+        return [
+            row
+            for space in spaces
+            if space is not None
+            for row in space.rows.values()
+            if not self.is_past(row.expires_at)
+        ]
+
+    def is_past(self, expires_at: datetime | None) -> bool:
+        """True from the very instant on."""
+        return expires_at is not None and expires_at <= self.now()
+
+
+def digest(row: Row) -> MemoryDigest:
+    """A row without its content."""
+    return MemoryDigest(
+        id=row.id,
+        namespace=row.namespace,
+        content_sha256=sha256(row.content.encode()).hexdigest(),
+    )
+
+
+def _read_cursor(cursor: str) -> UUID:
+    try:
+        return UUID(hex=cursor)
+    except ValueError:
+        raise BadRequest("cursor: must be the next_cursor of the page before") from None

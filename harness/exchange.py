@@ -1,0 +1,106 @@
+"""HTTP that remembers: every request of a check and its answer, for the report."""
+
+import asyncio
+import json
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from contract import Error, MemoryPluginError, parse
+from harness.errors import Failure
+
+_SHOWN = 300
+
+
+class NoAnswer(Exception):
+    """The request was sent and nothing came back: a timeout, or a broken connection."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was sent."""
+
+    method: str
+    path: str
+    body: bytes | None
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A request, its answer and when both were, in seconds of a clock that never jumps."""
+
+    request: Request
+    sent: float
+    received: float
+    status: int | None
+    headers: httpx.Headers
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The body as JSON; a Failure when it is something else."""
+        try:
+            return json.loads(self.body)
+        except (ValueError, RecursionError):
+            raise Failure("a body that is JSON", self.shown) from None
+
+    @property
+    def shown(self) -> str:
+        """The answer for people: status and the start of the body."""
+        text = self.body.decode("utf-8", "backslashreplace")
+        text = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(self.body)} bytes)"
+        return f"{self.status} {text}".rstrip()
+
+    def expect(self, *statuses: int) -> "Exchange":
+        """Fail unless it was answered with one of these statuses."""
+        if self.status not in statuses:
+            wanted = " or ".join(str(status) for status in statuses)
+            raise Failure(f"{wanted} for {self.request.method} {self.request.path}", self.shown)
+        return self
+
+    def expect_error(self, status: int, code: str) -> "Exchange":
+        """Fail unless it was refused with this status and the Error envelope with this code."""
+        self.expect(status)
+        envelope = self.envelope()
+        if envelope.code != code:
+            raise Failure(f"an Error envelope with code {code}", self.shown)
+        return self
+
+    def envelope(self) -> Error:
+        """The Error envelope of an answer that is not 2xx; a Failure when it is none."""
+        try:
+            return parse(Error, self.body)
+        except MemoryPluginError as error:
+            raise Failure(f"the Error envelope ({error})", self.shown) from None
+
+
+class Recorder:
+    """Sends requests for one check and keeps them in order."""
+
+    def __init__(self, http: httpx.AsyncClient, timeout: float) -> None:
+        self._http = http
+        self._timeout = timeout
+        self.exchanges: list[Exchange] = []
+
+    async def send(self, request: Request) -> Exchange:
+        """The exchange, whatever the status; NoAnswer when there is no answer in time."""
+        sent = time.monotonic()
+        status, headers, body, failure = None, httpx.Headers(), b"", ""
+        try:
+            async with asyncio.timeout(self._timeout):
+                response = await self._http.request(
+                    request.method, request.path, content=request.body, headers=request.headers
+                )
+            status, headers, body = response.status_code, response.headers, response.content
+        except TimeoutError:
+            failure = f"no answer within {self._timeout:g} s"
+        except httpx.HTTPError as error:
+            failure = f"the connection broke ({type(error).__name__}: {error})"
+        exchange = Exchange(request, sent, time.monotonic(), status, headers, body)
+        self.exchanges.append(exchange)
+        if status is None:
+            raise NoAnswer(f"{request.method} {request.path}: {failure}")
+        return exchange

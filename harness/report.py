@@ -1,0 +1,178 @@
+"""The JSON report: the one truth about a run. Every other format is rendered from it."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from harness.check import Level, Profile
+from harness.errors import ConfigurationError
+
+Outcome = Literal["pass", "fail", "warn", "unsupported", "excluded", "error"]
+Verdict = Literal["conformant", "not conformant", "partial", "unreachable"]
+
+EXIT_CODES: dict[Verdict, int] = {
+    "conformant": 0,
+    "not conformant": 1,
+    "unreachable": 3,
+    "partial": 4,
+}
+EXIT_CONFIGURATION = 2
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Result(_Part):
+    """What became of one check.
+
+    `expected`, `got` and `curl` are there when it failed; `message` says why it did not
+    pass. `curl` is the shortest sequence of commands that repeats the failure.
+    """
+
+    id: str
+    area: str
+    level: Level
+    needs: list[str]
+    sentence: str = Field(description="The sentence of the contract that the check holds.")
+    outcome: Outcome
+    duration_seconds: float = Field(ge=0)
+    message: str | None = None
+    expected: str | None = None
+    got: str | None = None
+    curl: list[str] = []
+
+
+class Plugin(_Part):
+    """Who was tested, in its own words; nothing here identifies a person or holds a secret."""
+
+    url: str
+    version: str | None = Field(description="The contract version that it says it speaks.")
+    capabilities: list[str]
+    extensions: list[str]
+    server: str | None = Field(description="Its Server header, when it sends one.")
+
+
+class Comparison(_Part):
+    """This run against an earlier report of the same plugin, by check id."""
+
+    run: str
+    started_at: datetime
+    verdict: Verdict
+    regressions: list[str] = Field(description="Passed then and does not pass now.")
+    fixed: list[str] = Field(description="Did not pass then and passes now.")
+    added: list[str] = Field(description="Was not part of the earlier run.")
+    removed: list[str] = Field(description="Is not part of this run.")
+
+
+class Report(_Part):
+    """One run: who tested whom, with what, and what came out."""
+
+    format: Literal["memory-harness-report/1"] = "memory-harness-report/1"
+    verdict: Verdict
+    reason: str = Field(description="The verdict in a sentence for people.")
+    profile: Profile
+    run: str = Field(description="The part of the namespaces' names that is this run's own.")
+    seed: int = Field(description="Repeats the generated cases with --seed.")
+    harness_version: str
+    contract_version: str
+    openapi_sha256: str
+    started_at: datetime
+    duration_seconds: float = Field(ge=0)
+    plugin: Plugin
+    counts: dict[Outcome, int]
+    results: list[Result]
+    left_behind: list[str] = Field(
+        default=[], description="Namespaces of this run that could not be deleted."
+    )
+    baseline: Comparison | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """What the command exits with."""
+        return EXIT_CODES[self.verdict]
+
+    def failures(self) -> list[Result]:
+        """What stands between the plugin and conformance, in the order of the report."""
+        return [result for result in self.results if result.outcome in ("fail", "error")]
+
+    def by_area(self) -> dict[str, list[Result]]:
+        """The results by area, in the order of the report."""
+        areas: dict[str, list[Result]] = {}
+        for result in self.results:
+            areas.setdefault(result.area, []).append(result)
+        return areas
+
+    def to_json(self) -> str:
+        """The report as it is published."""
+        return self.model_dump_json(indent=2) + "\n"
+
+
+def load_report(path: Path) -> Report:
+    """Read a report that an earlier run wrote."""
+    try:
+        return Report.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise ConfigurationError(f"cannot read the report {path}: {error.strerror}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise ConfigurationError(
+            f"{path} is not a JSON report of this harness ({place}: {first['msg']});"
+            " make one with `memory-harness run URL --json FILE`"
+        ) from None
+
+
+def compare(results: list[Result], earlier: Report) -> Comparison:
+    """What got worse, what got better, what came and went since an earlier report."""
+    then = {result.id: result.outcome for result in earlier.results}
+    now = {result.id: result.outcome for result in results}
+    both = [name for name in now if name in then]
+    return Comparison(
+        run=earlier.run,
+        started_at=earlier.started_at,
+        verdict=earlier.verdict,
+        regressions=[name for name in both if then[name] == "pass" and now[name] != "pass"],
+        fixed=[name for name in both if then[name] != "pass" and now[name] == "pass"],
+        added=[name for name in now if name not in then],
+        removed=[name for name in then if name not in now],
+    )
+
+
+def decide(results: list[Result], *, reachable: bool = True) -> tuple[Verdict, str]:
+    """The verdict and the sentence that explains it.
+
+    A failure outweighs everything. After that, only a run in which every check of the
+    profile was judged may call the plugin conformant.
+    """
+    failed = _ids(results, "fail")
+    errors = _ids(results, "error")
+    excluded = _ids(results, "excluded")
+    judged = _ids(results, "pass") + _ids(results, "warn")
+    if failed:
+        return "not conformant", f"{_count(failed)} failed: {_some(failed)}."
+    if not reachable:
+        return "unreachable", "The plugin stopped answering during the run."
+    if errors:
+        return "partial", f"{_count(errors)} could not be judged: {_some(errors)}."
+    if excluded:
+        return "partial", f"{_count(excluded)} excluded: a verdict needs all of them."
+    if not judged:
+        return "partial", "Nothing was run, and nothing run is never a pass."
+    warned = _ids(results, "warn")
+    tail = f", {len(warned)} with a warning" if warned else ""
+    return "conformant", f"All {len(judged)} checks that apply passed{tail}."
+
+
+def _ids(results: list[Result], outcome: Outcome) -> list[str]:
+    return [result.id for result in results if result.outcome == outcome]
+
+
+def _count(ids: list[str]) -> str:
+    return "1 check" if len(ids) == 1 else f"{len(ids)} checks"
+
+
+def _some(ids: list[str]) -> str:
+    return ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")

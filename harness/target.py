@@ -1,0 +1,92 @@
+"""The plugin under test: a URL, a unix socket, or an ASGI application in this process."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import httpx
+
+from contract.address import Address
+from harness.errors import ConfigurationError
+
+AsgiApp = Callable[
+    [
+        MutableMapping[str, Any],
+        Callable[[], Awaitable[MutableMapping[str, Any]]],
+        Callable[[MutableMapping[str, Any]], Awaitable[None]],
+    ],
+    Awaitable[None],
+]
+Target = str | AsgiApp
+
+_CONNECTIONS = httpx.Limits(
+    max_connections=128, max_keepalive_connections=128, keepalive_expiry=3.0
+)
+
+
+def describe(target: Target) -> str:
+    """The target's name in a report."""
+    if isinstance(target, str):
+        return str(_address(target))
+    name = getattr(target, "__qualname__", None) or type(target).__qualname__
+    return f"asgi:{getattr(target, '__module__', type(target).__module__)}.{name}"
+
+
+def _address(url: str) -> Address:
+    try:
+        return Address.parse(url)
+    except ValueError as error:
+        raise ConfigurationError(f"{url!r}: {error}") from None
+
+
+@asynccontextmanager
+async def connect(target: Target, token: str | None) -> AsyncIterator[httpx.AsyncClient]:
+    """A client for the target. An application is started before and stopped after."""
+    async with AsyncExitStack() as stack:
+        if isinstance(target, str):
+            address = _address(target)
+            url = address.url
+            transport: httpx.AsyncBaseTransport = httpx.AsyncHTTPTransport(
+                uds=address.socket, limits=_CONNECTIONS
+            )
+        else:
+            url = "http://plugin"
+            await stack.enter_async_context(_lifespan(target))
+            transport = httpx.ASGITransport(target, raise_app_exceptions=False)
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        client = httpx.AsyncClient(
+            base_url=url,
+            transport=transport,
+            headers=headers,
+            timeout=None,  # noqa: S113 (every request has its own deadline)
+            trust_env=False,
+        )
+        yield await stack.enter_async_context(client)
+
+
+@asynccontextmanager
+async def _lifespan(app: AsgiApp) -> AsyncIterator[None]:
+    """Run the application's startup and shutdown, as a server would."""
+    inbox: asyncio.Queue[MutableMapping[str, Any]] = asyncio.Queue()
+    outbox: asyncio.Queue[MutableMapping[str, Any]] = asyncio.Queue()
+
+    async def talk() -> None:
+        try:
+            await app({"type": "lifespan", "asgi": {"version": "3.0"}}, inbox.get, outbox.put)
+        except Exception:  # noqa: BLE001 (an application without lifespan raises what it likes)
+            await outbox.put({"type": "lifespan.unsupported"})
+        else:
+            await outbox.put({"type": "lifespan.ended"})
+
+    task = asyncio.create_task(talk())
+    await inbox.put({"type": "lifespan.startup"})
+    started = await outbox.get()
+    if started["type"] == "lifespan.startup.failed":
+        await task
+        raise ConfigurationError(f"the application did not start: {started.get('message', '')}")
+    try:
+        yield
+    finally:
+        await inbox.put({"type": "lifespan.shutdown"})
+        await task
