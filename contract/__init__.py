@@ -1,4 +1,4 @@
-"""The memory plugin contract, version 1: wire types and errors.
+"""The memory plugin contract, version 1: wire types, errors and an async client.
 
 Everything that talks to a memory plugin, or is one, imports from here and from nowhere below.
 """
@@ -9,7 +9,10 @@ from contract.batch import (
     BatchRequest,
     BatchResponse,
     BatchWrite,
+    parse_writes,
 )
+from contract.breaker import Breaker
+from contract.client import MemoryClient
 from contract.envelope import Error
 from contract.errors import (
     BadRequest,
@@ -33,6 +36,7 @@ from contract.listing import DEFAULT_PAGE, MAX_PAGE, ListRequest, ListResponse, 
 from contract.memory import ForgetRequest, Memory, MemoryWrite, MemoryWriteResponse
 from contract.model import WireModel, explain, parse, parse_value
 from contract.namespace import Namespace, NamespacePatch, NamespaceUpsert
+from contract.negotiation import LeftOut
 from contract.scalars import (
     NAMESPACE_PATTERN,
     Capability,
@@ -63,6 +67,7 @@ __all__ = [
     "BatchRequest",
     "BatchResponse",
     "BatchWrite",
+    "Breaker",
     "BreakerOpen",
     "Capability",
     "ContractViolation",
@@ -74,9 +79,11 @@ __all__ = [
     "ForgetRequest",
     "HealthResponse",
     "JsonObject",
+    "LeftOut",
     "ListRequest",
     "ListResponse",
     "Memory",
+    "MemoryClient",
     "MemoryDigest",
     "MemoryId",
     "MemoryKind",
@@ -100,4 +107,5 @@ __all__ = [
     "parse",
     "parse_time",
     "parse_value",
+    "parse_writes",
 ]

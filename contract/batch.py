@@ -2,11 +2,12 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from contract.envelope import Error
+from contract.errors import BadRequest
 from contract.memory import MemoryWrite, MemoryWriteResponse
-from contract.model import WireModel
+from contract.model import WireModel, load_json, parse_value
 from contract.scalars import NamespaceName, Time
 
 MAX_WRITES = 1000
@@ -39,3 +40,29 @@ class BatchResponse(WireModel):
     """An answer per write, in the order of the writes."""
 
     results: list[MemoryWriteResponse | BatchFailure]
+
+
+class _AnyWrites(WireModel):
+    """The request as a whole, whatever its writes are."""
+
+    writes: Annotated[list[object], Field(min_length=1, max_length=MAX_WRITES)]
+
+
+def parse_writes(body: bytes) -> list[BatchWrite | BadRequest]:
+    """Read the body of a batch: a write that does not fit stands as the `BadRequest` to answer.
+
+    Raises `BadRequest` when the request as a whole is at fault.
+    """
+    try:
+        return list(BatchRequest.model_validate_json(body).writes)
+    except ValidationError:
+        request: _AnyWrites = parse_value(_AnyWrites, load_json(body))
+    return [_parse_write(index, write) for index, write in enumerate(request.writes)]
+
+
+def _parse_write(index: int, write: object) -> BatchWrite | BadRequest:
+    try:
+        parsed: BatchWrite = parse_value(BatchWrite, write, f"writes.{index}")
+    except BadRequest as refusal:
+        return refusal
+    return parsed

@@ -14,13 +14,13 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
-    JsonValue,
     PlainSerializer,
     StringConstraints,
     WithJsonSchema,
 )
 
 NAMESPACE_PATTERN = r"^[a-z]+:[A-Za-z0-9_:.\-]+$"
+MAX_DEPTH = 100
 
 _RFC3339 = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:([Zz])|([+-])(\d\d):(\d\d))",
@@ -91,27 +91,29 @@ def _check_not_blank(value: str) -> str:
     return value
 
 
-def _check_json(value: JsonValue) -> None:
+def _check_json(value: object, depth: int) -> None:
     """Refuse what would not come back unchanged, at any depth."""
     if isinstance(value, str):
         check_text(value)
     elif isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError("must hold finite numbers only")
-    elif isinstance(value, dict):
-        for key, item in value.items():
+    elif isinstance(value, dict | list):
+        if depth == MAX_DEPTH:
+            raise ValueError(f"must not be nested deeper than {MAX_DEPTH} levels")
+        for key in value if isinstance(value, dict) else ():
+            if not isinstance(key, str):
+                raise ValueError("must have strings as keys")
             check_text(key)
-            _check_json(item)
-    elif isinstance(value, list):
-        for item in value:
-            _check_json(item)
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_json(item, depth + 1)
+    elif not (value is None or isinstance(value, bool | int)):
+        raise ValueError("must hold JSON values only")
 
 
-def _check_json_object(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    try:
-        _check_json(value)
-    except RecursionError:
-        raise ValueError("must not be nested that deeply") from None
+def _check_json_object(value: object) -> object:
+    if isinstance(value, dict):
+        _check_json(value, 0)
     return value
 
 
@@ -148,7 +150,7 @@ Content = Annotated[
 """The text of a memory: not blank; kept byte for byte, never trimmed or normalised."""
 
 NamespaceName = Annotated[
-    str, StringConstraints(min_length=3, max_length=256, pattern=NAMESPACE_PATTERN)
+    str, StringConstraints(min_length=1, max_length=256, pattern=NAMESPACE_PATTERN)
 ]
 """`kind:identifier`, such as `workspace:018f…`; 1 to 256 characters."""
 
@@ -159,12 +161,10 @@ MemoryId = Annotated[
 ]
 """A UUID in its usual hyphenated form; upper and lower case are the same id."""
 
-JsonObject = Annotated[dict[str, JsonValue], AfterValidator(_check_json_object)]
-"""An opaque JSON object: stored and returned unchanged, nested values included."""
+JsonObject = Annotated[dict[str, Any], BeforeValidator(_check_json_object)]
+"""An opaque JSON object: stored and returned unchanged, up to 100 levels of nesting."""
 
-Embedding = Annotated[
-    list[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=1, repr=False)
-]
+Embedding = Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=1)]
 """A vector of finite numbers; its length is its dimension."""
 
 Integer = Annotated[int, BeforeValidator(_integral)]

@@ -1,0 +1,379 @@
+"""The client: the seven endpoints and the two extensions as typed methods.
+
+    async with MemoryClient("http://localhost:9100") as client:
+        await client.put_namespace("workspace:42", NamespaceUpsert(kind="workspace"))
+        await client.write("workspace:42", MemoryWrite(content="…", kind="fact", source="agent"))
+        found = await client.search(SearchRequest(namespaces=["workspace:42"], query="…"))
+
+Every method raises the exceptions of `contract.errors` and nothing else.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from typing import Any, Literal, Self, TypeVar, overload
+from uuid import UUID, uuid4
+
+import httpx
+
+from contract.address import Address
+from contract.batch import BatchFailure, BatchRequest, BatchResponse, BatchWrite
+from contract.breaker import Breaker
+from contract.duration import parse_duration
+from contract.errors import BadRequest, ContractViolation, MemoryPluginError, NotFound, Timeout
+from contract.health import CAPABILITIES, EXTENSIONS, HealthResponse
+from contract.listing import MAX_PAGE, ListRequest, ListResponse, MemoryDigest
+from contract.memory import ForgetRequest, Memory, MemoryWrite, MemoryWriteResponse
+from contract.model import AnyModel, WireModel, parse, parse_value
+from contract.namespace import Namespace, NamespacePatch, NamespaceUpsert
+from contract.negotiation import LeftOut, Negotiation, fit, is_gated
+from contract.retry import repeat
+from contract.scalars import Capability, Extension, MemoryId, NamespaceName
+from contract.search import SearchRequest, SearchResponse
+from contract.wire import Wire
+
+DEFAULT_TIMEOUT = 2.0
+
+Write = TypeVar("Write", bound=MemoryWrite)
+
+
+class MemoryClient:
+    """An async client of one plugin, safe for concurrent use within an event loop.
+
+    What is not given is read from `MEMORY_PLUGIN_URL`, `MEMORY_PLUGIN_TIMEOUT` and
+    `MEMORY_PLUGIN_TOKEN`; a value that makes no sense raises ValueError.
+
+    `timeout` (2 s, "500ms") is the time that a call may take as a whole, its repeats
+    included; each call can be given another. A request is repeated, `attempts` times in all,
+    only where a repeat cannot duplicate: reads, PUT, DELETE of a namespace, writes that carry
+    an id. `breaker` may be shared by several clients of one plugin.
+
+    A field of a capability that the plugin does not list is left out of the request, and
+    `on_left_out` is told. What the plugin lists is asked once and again, in the background,
+    when a call finds the answer older than `refresh` seconds.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        timeout: float | str | None = None,
+        token: str | None = None,
+        attempts: int = 3,
+        refresh: float = 30.0,
+        breaker: Breaker | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+        on_left_out: Callable[[LeftOut], None] | None = None,
+    ) -> None:
+        if attempts < 1:
+            raise ValueError("attempts must be at least 1")
+        self._address = Address.find(url)
+        self._timeout = _find_timeout(timeout)
+        self._attempts = attempts
+        self._breaker = breaker or Breaker()
+        self._on_left_out = on_left_out
+        self._wire = Wire(
+            self._address, token or os.environ.get("MEMORY_PLUGIN_TOKEN") or None, transport
+        )
+        self._negotiation = Negotiation(self._ask_health, refresh)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self._address)!r})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections; the client cannot be used afterwards."""
+        await self._negotiation.aclose()
+        await self._wire.aclose()
+
+    async def health(self, *, timeout: float | None = None) -> HealthResponse:
+        """What the plugin says of itself now; `Unavailable` when its store is down."""
+        deadline = self._deadline(timeout)
+        answer = await self._call("GET", "/v1/health", deadline=deadline, repeatable=True)
+        health = _read(HealthResponse, answer)
+        self._negotiation.learn(health)
+        return health
+
+    async def supports(self, name: Capability | Extension, *, timeout: float | None = None) -> bool:
+        """Whether the plugin lists a capability or an extension."""
+        if name not in CAPABILITIES and name not in EXTENSIONS:
+            raise ValueError(f"{name!r} is neither a capability nor an extension")
+        try:
+            async with asyncio.timeout_at(self._deadline(timeout)):
+                health = await self._negotiation.health()
+        except TimeoutError:
+            raise Timeout("the plugin did not say in time what it can do") from None
+        return name in health.capabilities or name in (health.extensions or ())
+
+    async def put_namespace(
+        self, name: str, namespace: NamespaceUpsert, *, timeout: float | None = None
+    ) -> Namespace:
+        """Create a namespace, or refresh it: what is absent stays, an explicit None clears."""
+        deadline = self._deadline(timeout)
+        path = _namespace_path(name)
+        body = await self._fit("put_namespace", namespace, deadline)
+        answer = await self._call("PUT", path, body, deadline=deadline, repeatable=True)
+        return _read(Namespace, answer)
+
+    async def patch_namespace(
+        self, name: str, patch: NamespacePatch, *, timeout: float | None = None
+    ) -> Namespace:
+        """Change `expires_at`, `metadata` or both; `NotFound` when there is no such namespace."""
+        deadline = self._deadline(timeout)
+        path = _namespace_path(name)
+        body = await self._fit("patch_namespace", patch, deadline)
+        if not body.model_fields_set:
+            raise BadRequest("expires_at: the plugin does not list ttl, so nothing can be changed")
+        return _read(Namespace, await self._call("PATCH", path, body, deadline=deadline))
+
+    async def delete_namespace(self, name: str, *, timeout: float | None = None) -> None:
+        """Delete a namespace and its memories; `NotFound` when there is none."""
+        await self._call(
+            "DELETE",
+            _namespace_path(name),
+            deadline=self._deadline(timeout),
+            repeatable=True,
+            gone_is_done=True,
+        )
+
+    async def write(
+        self,
+        namespace: str,
+        memory: MemoryWrite,
+        *,
+        supply_id: bool = False,
+        timeout: float | None = None,
+    ) -> MemoryWriteResponse:
+        """Write a memory; when this returns, it is durable.
+
+        Without an id the write is never repeated, because a repeat could double it. With
+        `supply_id` the client makes the id, so that a repeat replaces.
+        """
+        deadline = self._deadline(timeout)
+        path = f"{_namespace_path(namespace)}/memories"
+        if supply_id and memory.id is None:
+            memory = memory.model_copy(update={"id": uuid4()})
+        body = await self._fit("write", memory, deadline)
+        answer = await self._call(
+            "POST",
+            path,
+            body,
+            deadline=deadline,
+            repeatable=memory.id is not None,
+            secrets=[memory.content],
+        )
+        return _read(MemoryWriteResponse, answer)
+
+    async def search(
+        self, request: SearchRequest, *, timeout: float | None = None
+    ) -> SearchResponse:
+        """Find memories; with neither `query` nor `embedding`, the newest."""
+        deadline = self._deadline(timeout)
+        body = await self._fit("search", request, deadline)
+        answer = await self._call(
+            "POST",
+            "/v1/search",
+            body,
+            deadline=deadline,
+            repeatable=True,
+            secrets=[request.query or ""],
+        )
+        return _read(SearchResponse, answer)
+
+    async def forget(
+        self, id: UUID | str, *, requested_by_namespace: str, timeout: float | None = None
+    ) -> None:
+        """Delete one memory: `Forbidden` when it lives elsewhere, `NotFound` when nowhere."""
+        owner = parse_value(NamespaceName, requested_by_namespace, "requested_by_namespace")
+        await self._call(
+            "DELETE",
+            f"/v1/memories/{parse_value(MemoryId, id, 'id')}",
+            ForgetRequest(requested_by_namespace=owner),
+            deadline=self._deadline(timeout),
+        )
+
+    async def batch(
+        self, writes: Sequence[BatchWrite], *, timeout: float | None = None
+    ) -> list[MemoryWriteResponse | BatchFailure]:
+        """Up to 1,000 writes in one request, an answer for each in order.
+
+        It is repeated only when every write carries an id. A plugin that does not list the
+        extension `batch` answers `NotFound`: ask `supports("batch")` first.
+        """
+        deadline = self._deadline(timeout)
+        fitted = await self._fit_all("batch", writes, deadline)
+        body = parse_value(BatchRequest, {"writes": fitted})
+        answer = await self._call(
+            "POST",
+            "/v1/memories/batch",
+            body,
+            deadline=deadline,
+            repeatable=all(write.id is not None for write in writes),
+            secrets=[write.content for write in writes],
+        )
+        results = _read(BatchResponse, answer).results
+        if len(results) != len(writes):
+            raise ContractViolation(f"results: {len(results)} answers to {len(writes)} writes")
+        return results
+
+    async def list_page(
+        self, request: ListRequest, *, timeout: float | None = None
+    ) -> ListResponse:
+        """One page of the extension `list`; `NotFound` on a plugin that does not list it."""
+        answer = await self._call(
+            "POST",
+            "/v1/memories/list",
+            request,
+            deadline=self._deadline(timeout),
+            repeatable=True,
+        )
+        page = _read(ListResponse, answer)
+        wanted = Memory if request.fields == "full" else MemoryDigest
+        if not all(isinstance(memory, wanted) for memory in page.memories):
+            raise ContractViolation(f"memories: not what fields: {request.fields} asks for")
+        if page.next_cursor is not None and page.next_cursor == request.cursor:
+            raise ContractViolation("next_cursor: is the cursor of this page, not of the next")
+        return page
+
+    @overload
+    def list_memories(
+        self,
+        namespaces: Sequence[str],
+        *,
+        fields: Literal["full"] = "full",
+        page_size: int = MAX_PAGE,
+        timeout: float | None = None,
+    ) -> AsyncIterator[Memory]: ...
+
+    @overload
+    def list_memories(
+        self,
+        namespaces: Sequence[str],
+        *,
+        fields: Literal["digest"],
+        page_size: int = MAX_PAGE,
+        timeout: float | None = None,
+    ) -> AsyncIterator[MemoryDigest]: ...
+
+    async def list_memories(
+        self,
+        namespaces: Sequence[str],
+        *,
+        fields: Literal["full", "digest"] = "full",
+        page_size: int = MAX_PAGE,
+        timeout: float | None = None,
+    ) -> AsyncIterator[Any]:
+        """All live memories of the namespaces in `id` order; `timeout` is for each page."""
+        cursor: str | None = None
+        while True:
+            asked = {
+                "namespaces": list(namespaces),
+                "cursor": cursor,
+                "limit": page_size,
+                "fields": fields,
+            }
+            request = parse_value(ListRequest, asked)
+            page = await self.list_page(request, timeout=timeout)
+            for memory in page.memories:
+                yield memory
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    def _deadline(self, timeout: float | None) -> float:
+        """The end of a call that begins now, in the loop's time."""
+        return asyncio.get_running_loop().time() + (self._timeout if timeout is None else timeout)
+
+    async def _ask_health(self) -> HealthResponse:
+        """For the negotiation: one request that neither asks nor teaches the breaker."""
+        deadline = self._deadline(None)
+        return _read(HealthResponse, await self._wire.send("GET", "/v1/health", deadline=deadline))
+
+    async def _capabilities(self, deadline: float) -> Collection[Capability]:
+        """What the plugin lists, or everything as long as it cannot say.
+
+        Nothing is lost by sending too much: a plugin ignores what it does not list. So the
+        question may cost a call half of its time, and never fails it.
+        """
+        if self._breaker.state != "closed":
+            return CAPABILITIES
+        now = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout_at(now + (deadline - now) / 2):
+                return (await self._negotiation.health()).capabilities
+        except (TimeoutError, MemoryPluginError):
+            return CAPABILITIES
+
+    async def _fit(self, operation: str, body: AnyModel, deadline: float) -> AnyModel:
+        return (await self._fit_all(operation, [body], deadline))[0]
+
+    async def _fit_all(
+        self, operation: str, bodies: Sequence[AnyModel], deadline: float
+    ) -> list[AnyModel]:
+        """The bodies without what the plugin would ignore; `on_left_out` is told once."""
+        if not any(is_gated(body) for body in bodies):
+            return list(bodies)
+        capabilities = await self._capabilities(deadline)
+        fitted = [fit(body, capabilities) for body in bodies]
+        lost = {name for _, names in fitted for name in names}
+        if lost and self._on_left_out is not None:
+            self._on_left_out(LeftOut(operation, tuple(sorted(lost))))
+        return [body for body, _ in fitted]
+
+    async def _call(
+        self,
+        method: str,
+        path: str,
+        body: WireModel | None = None,
+        *,
+        deadline: float,
+        repeatable: bool = False,
+        gone_is_done: bool = False,
+        secrets: Collection[str] = (),
+    ) -> bytes:
+        content = None if body is None else body.to_json()
+
+        async def request(number: int) -> bytes:
+            try:
+                return await self._wire.send(
+                    method, path, content, deadline=deadline, secrets=secrets
+                )
+            except NotFound:
+                if number > 0 and gone_is_done:
+                    return b""
+                raise
+
+        with self._breaker.call() as is_probe:
+            attempts = self._attempts if repeatable and not is_probe else 1
+            return await repeat(request, attempts=attempts, deadline=deadline)
+
+
+def _find_timeout(given: float | str | None) -> float:
+    if given is not None:
+        source, value = "timeout", given
+    else:
+        source, value = "MEMORY_PLUGIN_TIMEOUT", os.environ.get("MEMORY_PLUGIN_TIMEOUT", "")
+    if value == "":
+        return DEFAULT_TIMEOUT
+    try:
+        return parse_duration(value)
+    except ValueError as error:
+        raise ValueError(f"{source}: {error}") from None
+
+
+def _namespace_path(name: str) -> str:
+    return f"/v1/namespaces/{parse_value(NamespaceName, name, 'name')}"
+
+
+def _read(model: type[AnyModel], body: bytes) -> AnyModel:
+    """The body of a 2xx answer as what it must be."""
+    try:
+        return parse(model, body)
+    except BadRequest as error:
+        violation = ContractViolation(f"the plugin's answer is no {model.__name__}: {error}")
+    raise violation

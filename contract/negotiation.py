@@ -1,0 +1,100 @@
+"""What a plugin can do, and the requests cut to fit it."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+from typing import Final, cast
+
+from contract.errors import MemoryPluginError, Unavailable
+from contract.health import HealthResponse
+from contract.model import AnyModel
+from contract.scalars import Capability
+
+GATED_BY: Final[dict[str, Capability]] = {
+    "embedding": "embedding",
+    "query": "fts",
+    "expires_at": "ttl",
+    "pin": "pin",
+    "propagation": "propagation",
+}
+"""The request fields that only a plugin with the capability understands."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Fields of one request that were not sent: the plugin does not list their capability."""
+
+    operation: str
+    fields: tuple[str, ...]
+
+
+def is_gated(body: AnyModel) -> bool:
+    """Whether the body has a field that not every plugin understands."""
+    return not GATED_BY.keys().isdisjoint(body.model_fields_set)
+
+
+def fit(body: AnyModel, capabilities: Collection[Capability]) -> tuple[AnyModel, tuple[str, ...]]:
+    """The body without the fields that the plugin would ignore, and the names that were lost.
+
+    A null or a false says nothing that leaving it out does not say, so it is no loss.
+    """
+    foreign = {
+        name
+        for name in body.model_fields_set
+        if name in GATED_BY and GATED_BY[name] not in capabilities
+    }
+    if not foreign:
+        return body, ()
+    kept = body.model_fields_set - foreign
+    values = {name: getattr(body, name) for name in kept}
+    lost = sorted(name for name in foreign if getattr(body, name) not in (None, False))
+    fitted = cast(AnyModel, body.model_construct(_fields_set=set(kept), **values))
+    return fitted, tuple(lost)
+
+
+class Negotiation:
+    """Asks `/v1/health` once, then again in the background of use when the answer is old."""
+
+    def __init__(self, ask: Callable[[], Awaitable[HealthResponse]], refresh: float) -> None:
+        self._ask = ask
+        self._refresh = refresh
+        self._health: HealthResponse | None = None
+        self._failure: MemoryPluginError | None = None
+        self._asked_at = 0.0
+        self._asking: asyncio.Task[None] | None = None
+
+    def learn(self, health: HealthResponse) -> None:
+        """Take an answer that came by another way."""
+        self._health = health
+        self._asked_at = time.monotonic()
+
+    async def health(self) -> HealthResponse:
+        """What the plugin last said of itself; raises when it has never answered."""
+        if self._health is None:
+            # Shielded: others may wait for the same answer.
+            await asyncio.shield(self._start_asking())
+            if self._health is None:
+                raise self._failure or Unavailable("the plugin did not say what it can do")
+        elif time.monotonic() - self._asked_at >= self._refresh:
+            self._start_asking()
+        return self._health
+
+    async def aclose(self) -> None:
+        """Stop asking."""
+        if self._asking is not None:
+            self._asking.cancel()
+            await asyncio.gather(self._asking, return_exceptions=True)
+
+    def _start_asking(self) -> asyncio.Task[None]:
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.create_task(self._learn_from_plugin())
+        return self._asking
+
+    async def _learn_from_plugin(self) -> None:
+        try:
+            self.learn(await self._ask())
+        except MemoryPluginError as error:
+            self._failure = error
+            # What is known stays known; the next try waits as long as after an answer.
+            self._asked_at = time.monotonic()

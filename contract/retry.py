@@ -1,0 +1,60 @@
+"""Repeating a request: when, after which pause, and never past the caller's deadline."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TypeVar
+
+from contract.errors import Unavailable
+
+_FIRST_PAUSE = 0.05
+_LONGEST_PAUSE = 1.0
+
+Answer = TypeVar("Answer")
+
+
+async def repeat(
+    request: Callable[[int], Awaitable[Answer]], *, attempts: int, deadline: float
+) -> Answer:
+    """Make a request up to `attempts` times, as long as it fails with `Unavailable`.
+
+    `request` is given the number of the attempt, from 0. `deadline` is in the loop's time.
+    """
+    number = 0
+    while True:
+        try:
+            return await request(number)
+        except Unavailable as error:
+            wait = pause(number, error.retry_after)
+            number += 1
+            if number >= attempts or asyncio.get_running_loop().time() + wait >= deadline:
+                raise
+        await asyncio.sleep(wait)
+
+
+def pause(number: int, retry_after: float | None) -> float:
+    """Seconds before the repeat of attempt `number`: what the plugin asked for, or backoff.
+
+    Backoff doubles and is jittered, so that clients that failed together come back apart.
+    """
+    if retry_after is not None:
+        return retry_after
+    longest = min(_FIRST_PAUSE * 2**number, _LONGEST_PAUSE)
+    return random.uniform(longest / 2, longest)  # noqa: S311 - jitter is no secret
+
+
+def read_retry_after(header: str | None) -> float | None:
+    """`Retry-After` in seconds: it is either a number of them or a date."""
+    if header is None:
+        return None
+    if header.strip().isdecimal():
+        return float(header)
+    try:
+        moment = parsedate_to_datetime(header)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max((moment - datetime.now(UTC)).total_seconds(), 0.0)

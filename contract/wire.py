@@ -1,0 +1,146 @@
+"""One request and its answer: httpx behind it, the exceptions of `contract.errors` before it."""
+
+import asyncio
+import ssl
+from collections.abc import Collection
+from typing import Any
+
+import httpx
+from pydantic import ValidationError
+
+from contract.address import Address
+from contract.envelope import Error
+from contract.errors import (
+    BadRequest,
+    ContractViolation,
+    Forbidden,
+    MemoryPluginError,
+    NotFound,
+    Timeout,
+    Unavailable,
+)
+from contract.retry import read_retry_after
+
+_HTTPX_ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.CookieConflict, httpx.StreamError)
+_LONGEST_MESSAGE = 500
+_SHORTEST_SECRET = 4
+
+# Idle connections are dropped before a server with the usual 5 s drops them: a request that
+# meets a closing connection fails, and a write without an id could not be repeated.
+_LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=100, keepalive_expiry=3.0)
+
+
+class Wire:
+    """Sends requests to one plugin. It has no memory of them: no retries, no breaker."""
+
+    def __init__(
+        self, address: Address, token: str | None, transport: httpx.AsyncBaseTransport | None
+    ) -> None:
+        if token is not None and not (token.isascii() and token.isprintable() and token.strip()):
+            raise ValueError("the token must be printable ASCII")
+        self._token = token
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token}"
+        self._http = httpx.AsyncClient(
+            base_url=address.url,
+            headers=headers,
+            timeout=None,  # noqa: S113 - the caller's deadline covers the whole request
+            # Memories must not travel through a proxy that happens to be in the environment.
+            trust_env=False,
+            transport=transport or _transport(address),
+        )
+
+    async def send(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        *,
+        deadline: float,
+        secrets: Collection[str] = (),
+    ) -> bytes:
+        """The body of a 2xx answer. Anything else raises, and no message holds a secret.
+
+        `deadline` is in the loop's time; `secrets` are the texts that the request carries.
+        """
+        hidden = [*secrets, self._token or ""]
+        try:
+            async with asyncio.timeout_at(deadline):
+                response = await self._http.request(method, path, content=body)
+        except TimeoutError:
+            failure: MemoryPluginError = Timeout("the plugin did not answer in time")
+        except _HTTPX_ERRORS as error:
+            failure = no_answer(error, hidden)
+        else:
+            if response.is_success:
+                return response.content
+            failure = refusal(response, hidden)
+        # Raised here, outside the handlers: an httpx error holds the request, token and all.
+        raise failure
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+
+def no_answer(error: Exception, hidden: Collection[str] = ()) -> MemoryPluginError:
+    """The exception for an httpx error: there was no answer, or none that can be read."""
+    reason = _without(hidden, f"{type(error).__name__}: {error}")
+    if isinstance(error, httpx.TimeoutException):
+        return Timeout(f"the plugin did not answer in time ({reason})")
+    if isinstance(error, httpx.DecodingError | httpx.TooManyRedirects):
+        return ContractViolation(f"the plugin's answer cannot be read ({reason})")
+    if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol):
+        return BadRequest(f"the plugin's address is wrong ({reason})")
+    return Unavailable(f"the plugin cannot be reached ({reason})")
+
+
+def refusal(response: httpx.Response, hidden: Collection[str] = ()) -> MemoryPluginError:
+    """The exception for an answer that is not 2xx, with the plugin's own words when it has some."""
+    status = response.status_code
+    message, details = _envelope(response, hidden)
+    if status in (408, 429) or status >= 500:
+        wait = read_retry_after(response.headers.get("Retry-After"))
+        return Unavailable(message, status=status, details=details, retry_after=wait)
+    if status < 400:
+        return ContractViolation(message, status=status)
+    kinds = {401: Forbidden, 403: Forbidden, 404: NotFound}
+    return kinds.get(status, BadRequest)(message, status=status, details=details)
+
+
+def _envelope(
+    response: httpx.Response, hidden: Collection[str]
+) -> tuple[str, dict[str, Any] | None]:
+    try:
+        error = Error.model_validate_json(response.content)
+    except ValidationError:
+        # Whatever it is, a proxy's page or the request echoed back, it does not belong in a log.
+        return f"the plugin answered {response.status_code} without an Error envelope", None
+    return _without(hidden, error.message), _hide(hidden, error.details)
+
+
+def _without(hidden: Collection[str], text: str) -> str:
+    for secret in hidden:
+        if len(secret) >= _SHORTEST_SECRET:
+            text = text.replace(secret, "[hidden]")
+    return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + "…"
+
+
+def _hide(hidden: Collection[str], value: Any) -> Any:
+    if isinstance(value, str):
+        return _without(hidden, value)
+    if isinstance(value, list):
+        return [_hide(hidden, item) for item in value]
+    if isinstance(value, dict):
+        return {_without(hidden, key): _hide(hidden, item) for key, item in value.items()}
+    return value
+
+
+def _transport(address: Address) -> httpx.AsyncBaseTransport:
+    if address.url.startswith("https:"):
+        context = ssl.create_default_context()
+    else:
+        # Never used over plain HTTP; loading the certificates would only cost time.
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    return httpx.AsyncHTTPTransport(verify=context, uds=address.socket, limits=_LIMITS)
