@@ -46,14 +46,8 @@ def cluster() -> Iterator[str]:
     # A short path, because a unix socket's name may have about 100 bytes only.
     data_dir = Path(tempfile.mkdtemp(prefix="mp-pg-"))
     try:
-        with embedded_postgres(data_dir) as url:
-            # Nothing here outlives the machine; fault tests run a server with fsync on.
-            execute(
-                url,
-                "ALTER SYSTEM SET fsync = off",
-                "ALTER SYSTEM SET max_connections = 200",
-                "SELECT pg_reload_conf()",
-            )
+        # Nothing here outlives the machine; fault tests run a server with fsync on.
+        with embedded_postgres(data_dir, {"fsync": "off", "max_connections": "200"}) as url:
             yield url
     finally:
         shutil.rmtree(data_dir, ignore_errors=True)
