@@ -6,7 +6,7 @@ from pydantic import Field
 
 from contract.memory import Memory
 from contract.model import WireModel
-from contract.scalars import Integer, MemoryId, NamespaceName, Text
+from contract.scalars import WHOLE, MemoryId, NamespaceName, Text
 
 DEFAULT_PAGE = 100
 MAX_PAGE = 1000
@@ -21,7 +21,7 @@ class ListRequest(WireModel):
 
     namespaces: Annotated[list[NamespaceName], Field(min_length=1)]
     cursor: Text | None = None
-    limit: Annotated[Integer, Field(ge=1, le=MAX_PAGE)] = DEFAULT_PAGE
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE), WHOLE] = DEFAULT_PAGE
     fields: Literal["full", "digest"] = "full"
 
 

@@ -11,6 +11,7 @@ from contract.scalars import (
     MemoryKind,
     MemorySource,
     NamespaceName,
+    Text,
     Time,
 )
 
@@ -50,7 +51,7 @@ class Memory(WireModel):
 
     id: MemoryId
     namespace: NamespaceName
-    content: Content = Field(repr=False)
+    content: Text = Field(repr=False)
     kind: MemoryKind
     source: MemorySource
     created_at: Time

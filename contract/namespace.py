@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from pydantic import model_validator
+from pydantic import ConfigDict, model_validator
 
 from contract.model import WireModel
 from contract.scalars import JsonObject, NamespaceKind, NamespaceName, Time
@@ -39,6 +39,10 @@ class NamespacePatch(WireModel):
 
     Absent leaves the stored value, null clears it.
     """
+
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": [{"required": ["expires_at"]}, {"required": ["metadata"]}]}
+    )
 
     expires_at: Time | None = None
     metadata: JsonObject | None = None

@@ -21,6 +21,13 @@ from pydantic import (
 
 NAMESPACE_PATTERN = r"^[a-z]+:[A-Za-z0-9_:.\-]+$"
 MAX_DEPTH = 100
+MAX_FLOAT = 3.4028235e38  # the largest 32-bit float, which is what vector stores keep
+
+# Unicode's White_Space, spelt out because languages differ in what their \s means.
+_BLANK = r"\t\n\x0b\x0c\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_NOT_BLANK = re.compile(f"[^{_BLANK}]")
+_TEXT_PATTERN = r"^[^\x00]*$"
+_CONTENT_PATTERN = rf"^[^\x00]*[^\x00{_BLANK}][^\x00]*$"
 
 _RFC3339 = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:([Zz])|([+-])(\d\d):(\d\d))",
@@ -86,7 +93,7 @@ def check_text(value: str) -> str:
 
 
 def _check_not_blank(value: str) -> str:
-    if not value or value.isspace():
+    if not _NOT_BLANK.search(value):
         raise ValueError("must not be blank")
     return value
 
@@ -125,8 +132,7 @@ def _parse_uuid(value: object) -> UUID:
     raise ValueError("must be a UUID, such as 018f3c2e-7c4b-7d5a-9b1e-2f6a4c8d0e11")
 
 
-def _integral(value: Any) -> Any:
-    """JSON has one number type: 5.0 is the integer 5."""
+def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -138,14 +144,18 @@ Time = Annotated[
 ]
 """An instant: RFC 3339 with an offset on the way in, UTC with `Z` on the way out."""
 
-Text = Annotated[str, AfterValidator(check_text)]
+Text = Annotated[
+    str,
+    AfterValidator(check_text),
+    WithJsonSchema({"type": "string", "pattern": _TEXT_PATTERN}),
+]
 """Any string without NUL characters and lone surrogates; kept byte for byte."""
 
 Content = Annotated[
     str,
-    StringConstraints(min_length=1),
-    AfterValidator(_check_not_blank),
     AfterValidator(check_text),
+    AfterValidator(_check_not_blank),
+    WithJsonSchema({"type": "string", "pattern": _CONTENT_PATTERN}),
 ]
 """The text of a memory: not blank; kept byte for byte, never trimmed or normalised."""
 
@@ -164,10 +174,14 @@ MemoryId = Annotated[
 JsonObject = Annotated[dict[str, Any], BeforeValidator(_check_json_object)]
 """An opaque JSON object: stored and returned unchanged, up to 100 levels of nesting."""
 
-Embedding = Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=1)]
-"""A vector of finite numbers; its length is its dimension."""
+Embedding = Annotated[
+    list[Annotated[float, Field(ge=-MAX_FLOAT, le=MAX_FLOAT, allow_inf_nan=False)]],
+    Field(min_length=1),
+]
+"""A vector of finite numbers that fit in 32-bit floats; its length is its dimension."""
 
-Integer = Annotated[int, BeforeValidator(_integral)]
+WHOLE = BeforeValidator(_whole)
+"""For an integer field: JSON has one number type, so 5.0 is the integer 5."""
 
 Capability = Literal["embedding", "fts", "ttl", "pin", "propagation"]
 Extension = Literal["batch", "list"]

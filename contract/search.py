@@ -6,7 +6,7 @@ from pydantic import Field
 
 from contract.memory import Memory
 from contract.model import WireModel
-from contract.scalars import Embedding, Integer, MemoryKind, NamespaceName, Text
+from contract.scalars import WHOLE, Embedding, MemoryKind, NamespaceName, Text
 
 DEFAULT_LIMIT = 20
 MAX_LIMIT = 100
@@ -26,7 +26,7 @@ class SearchRequest(WireModel):
     query: Text | None = Field(default=None, repr=False)
     kinds: list[MemoryKind] | None = None
     embedding: Embedding | None = Field(default=None, repr=False)
-    limit: Annotated[Integer, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
+    limit: Annotated[int, Field(ge=1, le=MAX_LIMIT), WHOLE] = DEFAULT_LIMIT
 
 
 class SearchResponse(WireModel):
