@@ -1,19 +1,174 @@
-"""`memory-harness`: run the checks against a plugin, read about them, clean up, serve the example."""
+"""`memory-harness`: run the checks, read about them, clean up, serve the example."""
 
+import asyncio
+import os
+import random
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
-from harness.errors import HarnessError
+from contract.address import Address
+from harness.check import Profile, all_checks, find_check
+from harness.errors import ConfigurationError, HarnessError, Unreachable
 from harness.example.serve import serve
-from harness.report import EXIT_CONFIGURATION
+from harness.exchange import Recorder
+from harness.ledger import clean_up
+from harness.progress import Progressed
+from harness.render import FORMATS
+from harness.report import EXIT_CODES, EXIT_CONFIGURATION, load_report
+from harness.runner import run as run_checks
+from harness.session import identify
+from harness.settings import Settings
+from harness.target import connect, describe
+
+EXIT_INTERRUPTED = 130
 
 app = typer.Typer(
     name="memory-harness",
     help="Shows whether a memory plugin keeps the contract.",
     no_args_is_help=True,
     add_completion=False,
+    pretty_exceptions_show_locals=False,
 )
+
+Url = Annotated[
+    str | None,
+    typer.Argument(
+        help="http://host:port or unix:/path; without it, $MEMORY_PLUGIN_URL.", show_default=False
+    ),
+]
+Timeout = Annotated[float, typer.Option(help="Seconds that one request may take.")]
+
+
+@app.command()
+def run(
+    url: Url = None,
+    profile: Annotated[
+        Profile, typer.Option(help="core; full: and all claimed capabilities; operational.")
+    ] = "full",
+    only: Annotated[
+        list[str] | None, typer.Option(help="Only these ids, areas or patterns: verdict partial.")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(help="All but these ids, areas or patterns: partial.")
+    ] = None,
+    timeout: Timeout = 10.0,
+    json: Annotated[Path | None, typer.Option(help="Write the report: the truth.")] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML for CI.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write one page for people.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write Markdown.")] = None,
+    badge: Annotated[Path | None, typer.Option(help="Write an SVG badge.")] = None,
+    baseline: Annotated[
+        Path | None, typer.Option(help="An earlier JSON report; regressions are named.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Repeats the generated cases of an earlier run.")
+    ] = None,
+    parallel: Annotated[int, typer.Option(help="How many checks run at a time.")] = 12,
+    restart_cmd: Annotated[
+        str | None, typer.Option(help="Restarts the plugin and returns when it is up.")
+    ] = None,
+    store_down_cmd: Annotated[
+        str | None, typer.Option(help="Takes the plugin's store away.")
+    ] = None,
+    store_up_cmd: Annotated[str | None, typer.Option(help="Brings the store back.")] = None,
+    legacy_url: Annotated[
+        str | None,
+        typer.Option(help="A PostgreSQL in which a legacy database may be made to backfill."),
+    ] = None,
+) -> None:
+    """Hold the plugin at URL to the contract.
+
+    Exit codes: 0 conformant, 1 not conformant, 2 configuration, 3 no plugin answers,
+    4 partial: something was excluded or could not be judged.
+    """
+    paths = {"json": json, "junit": junit, "html": html, "markdown": markdown, "badge": badge}
+    console = Console()
+    with _exit_codes():
+        settings = Settings(
+            profile=profile,
+            only=tuple(only or ()),
+            exclude=tuple(exclude or ()),
+            timeout=timeout,
+            seed=random.randrange(2**32) if seed is None else seed,  # noqa: S311
+            parallel=parallel,
+            token=os.environ.get("MEMORY_PLUGIN_TOKEN") or None,
+            restart_cmd=restart_cmd,
+            store_down_cmd=store_down_cmd,
+            store_up_cmd=store_up_cmd,
+            legacy_url=legacy_url,
+        )
+        earlier = load_report(baseline) if baseline else None
+        files = {name: _writable(path) for name, path in paths.items() if path}
+        with Progressed(console, live=console.is_terminal) as progressed:
+            report = run_checks(_target(url), settings, reporters=[progressed], baseline=earlier)
+        for name, path in files.items():
+            path.write_text(FORMATS[name](report), encoding="utf-8")
+    raise typer.Exit(report.exit_code)
+
+
+@app.command("list")
+def list_checks(
+    pattern: Annotated[
+        str | None, typer.Argument(help="An area or a pattern.", show_default=False)
+    ] = None,
+) -> None:
+    """List the checks: id, level, what it needs, its profile."""
+    checks = [check for check in all_checks() if pattern is None or check.matches(pattern)]
+    table = Table("id", "level", "needs", "profile", box=None, header_style="bold", pad_edge=False)
+    for check in checks:
+        table.add_row(check.id, check.level, " ".join(check.needs), check.profile)
+    width = None if Console().is_terminal else 160
+    Console(width=width).print(table)
+    with _exit_codes():
+        if not checks:
+            raise ConfigurationError(f"no check matches {pattern!r}")
+
+
+@app.command()
+def explain(check_id: Annotated[str, typer.Argument(metavar="ID")]) -> None:
+    """Say what a check holds a plugin to, and how it does that."""
+    with _exit_codes():
+        check = find_check(check_id)
+        if check is None:
+            close = [other.id for other in all_checks() if other.matches(f"*{check_id}*")]
+            hint = f"; did you mean {' or '.join(close[:3])}?" if close else ""
+            raise ConfigurationError(f"there is no check {check_id!r}{hint}")
+    console = Console()
+    console.print(f"[bold]{check.id}[/]  {check.level}, {check.profile}", highlight=False)
+    if check.needs:
+        console.print(f"needs {', '.join(check.needs)}", highlight=False)
+    console.print(f"\n[italic]{escape(check.sentence)}[/]\n", highlight=False)
+    console.print(check.explanation, markup=False, highlight=False)
+    console.print(
+        f"\nmemory-harness run URL --only {shlex.quote(check.id)}", markup=False, highlight=False
+    )
+
+
+@app.command()
+def cleanup(url: Url = None, timeout: Timeout = 10.0) -> None:
+    """Remove what killed runs left in a plugin. Do not use it while another run is going on."""
+
+    async def remove() -> tuple[list[str], list[str]]:
+        target = _target(url)
+        async with connect(target, os.environ.get("MEMORY_PLUGIN_TOKEN") or None) as http:
+            wire = Recorder(http, timeout)
+            await identify(wire, describe(target))
+            return await clean_up(wire)
+
+    with _exit_codes():
+        removed, left = asyncio.run(remove())
+    typer.echo(f"removed the namespaces of {len(removed)} runs" if removed else "nothing to remove")
+    if left:
+        typer.echo(f"could not be deleted: {', '.join(left)}", err=True)
+        raise typer.Exit(EXIT_CODES["not conformant"])
 
 
 @app.command("serve-example")
@@ -26,11 +181,39 @@ def serve_example(
     ] = None,
 ) -> None:
     """Serve the in-memory example plugin until Ctrl-C."""
-    try:
+    with _exit_codes():
         serve(listen, without or [])
+
+
+@contextmanager
+def _exit_codes() -> Iterator[None]:
+    """Turn what stops a command into a sentence on stderr and the exit code that belongs to it."""
+    try:
+        yield
     except HarnessError as error:
         typer.echo(f"memory-harness: {error}", err=True)
-        raise typer.Exit(EXIT_CONFIGURATION) from None
+        unreachable = isinstance(error, Unreachable)
+        code = EXIT_CODES["unreachable"] if unreachable else EXIT_CONFIGURATION
+        raise typer.Exit(code) from None
+    except KeyboardInterrupt:
+        typer.echo("memory-harness: interrupted; what it made is deleted", err=True)
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+
+
+def _target(url: str | None) -> str:
+    try:
+        return str(Address.find(url))
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from None
+
+
+def _writable(path: Path) -> Path:
+    """Find out before a long run that its report could not be written after it."""
+    try:
+        path.touch()
+    except OSError as error:
+        raise ConfigurationError(f"cannot write {path}: {error.strerror}") from None
+    return path
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -30,9 +31,13 @@ class Request:
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request, its answer and when both were, in seconds of a clock that never jumps."""
+    """A request, its answer and when both were, in seconds of a clock that never jumps.
+
+    `at` is when it was sent on the clock on the wall.
+    """
 
     request: Request
+    at: datetime
     sent: float
     received: float
     status: int | None
@@ -87,7 +92,7 @@ class Recorder:
 
     async def send(self, request: Request) -> Exchange:
         """The exchange, whatever the status; NoAnswer when there is no answer in time."""
-        sent = time.monotonic()
+        at, sent = datetime.now(UTC), time.monotonic()
         status, headers, body, failure = None, httpx.Headers(), b"", ""
         try:
             async with asyncio.timeout(self._timeout):
@@ -99,7 +104,7 @@ class Recorder:
             failure = f"no answer within {self._timeout:g} s"
         except httpx.HTTPError as error:
             failure = f"the connection broke ({type(error).__name__}: {error})"
-        exchange = Exchange(request, sent, time.monotonic(), status, headers, body)
+        exchange = Exchange(request, at, sent, time.monotonic(), status, headers, body)
         self.exchanges.append(exchange)
         if status is None:
             raise NoAnswer(f"{request.method} {request.path}: {failure}")

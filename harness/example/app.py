@@ -1,10 +1,8 @@
 """The seven endpoints and the two extensions over HTTP, as a Starlette application."""
 
-import json
 from collections.abc import Awaitable, Callable, Collection, Iterable
-from typing import Annotated, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-from pydantic import Field, JsonValue
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -15,7 +13,6 @@ from contract import (
     CAPABILITIES,
     CONTRACT_VERSION,
     EXTENSIONS,
-    MAX_WRITES,
     BadRequest,
     BatchFailure,
     BatchResponse,
@@ -39,6 +36,7 @@ from contract import (
     WireModel,
     parse,
     parse_value,
+    parse_writes,
 )
 from harness.example.store import Store
 
@@ -67,7 +65,11 @@ class ExamplePlugin:
         self.store = store
         self.capabilities = [name for name in CAPABILITIES if name in capabilities]
         self.extensions = [name for name in EXTENSIONS if name in extensions]
-        handlers: Any = {MemoryPluginError: _refuse, HTTPException: _refuse_http}
+        handlers: Any = {
+            MemoryPluginError: _refuse,
+            HTTPException: _refuse_http,
+            Exception: _apologise,
+        }
         self.app = Starlette(routes=list(self.routes()), exception_handlers=handlers)
 
     def routes(self) -> Iterable[Route]:
@@ -180,23 +182,6 @@ async def read_body(request: Request) -> bytes:
     return bytes(body)
 
 
-def parse_writes(body: bytes) -> list[BatchWrite | BadRequest]:
-    """The writes of a batch; one that does not parse becomes the refusal it deserves."""
-    whole = parse(_AnyWrites, body)
-    return [_parse_write(write) for write in whole.writes]
-
-
-class _AnyWrites(WireModel):
-    writes: Annotated[list[JsonValue], Field(min_length=1, max_length=MAX_WRITES)]
-
-
-def _parse_write(write: JsonValue) -> BatchWrite | BadRequest:
-    try:
-        return parse(BatchWrite, json.dumps(write).encode())
-    except BadRequest as error:
-        return error
-
-
 async def _refuse(request: Request, error: MemoryPluginError) -> Response:  # noqa: ARG001
     return answer(error.status, Error(**error.envelope()))
 
@@ -208,3 +193,8 @@ async def _refuse_http(request: Request, error: HTTPException) -> Response:
     refused = await _refuse(request, BadRequest(message, status=error.status_code))
     refused.headers.update(error.headers or {})
     return refused
+
+
+async def _apologise(request: Request, error: Exception) -> Response:
+    cause = f"{request.method} {request.url.path} broke with {type(error).__name__}"
+    return await _refuse(request, MemoryPluginError(f"internal error: {cause}"))

@@ -20,7 +20,7 @@ def serve(listen: str, without: Collection[str]) -> None:
     unknown = set(without) - {*CAPABILITIES, *EXTENSIONS}
     if unknown:
         raise ConfigurationError(
-            f"--without {sorted(unknown)[0]}: choose from {', '.join((*CAPABILITIES, *EXTENSIONS))}"
+            f"--without {min(unknown)}: choose from {', '.join((*CAPABILITIES, *EXTENSIONS))}"
         )
     app = create_app(
         [name for name in CAPABILITIES if name not in without],

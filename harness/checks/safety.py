@@ -1,0 +1,20 @@
+"""The first check of every run: the harness must be able to take back what it makes."""
+
+from harness.check import check
+from harness.trial import Trial, expect_equal
+
+
+@check(
+    "safety.deletes-what-it-made",
+    "DELETE /v1/namespaces/{name}: 204, memories gone too.",
+)
+async def deletes_what_it_made(trial: Trial) -> None:
+    """Makes a namespace with one memory and deletes it again.
+
+    If this fails nothing else is run: the harness leaves nothing behind in a plugin
+    that may be in use.
+    """
+    name = await trial.namespace()
+    await trial.written(name, "the harness was here")
+    (await trial.delete(name)).expect(204)
+    expect_equal("memories after the delete", await trial.contents(name), [])

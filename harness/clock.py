@@ -1,0 +1,57 @@
+"""The plugin's clock, seen from here: what it says now, and how sure that is.
+
+The plugin decides by its own clock when something is over, and that clock may differ from
+ours by minutes. A write tells what it says: `created_at` lies between the moment the write was sent
+and the moment it was answered.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from harness.exchange import Exchange
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """An exchange in the plugin's own time: it was served between `earliest` and `latest`."""
+
+    earliest: datetime
+    latest: datetime
+
+    def was_before(self, moment: datetime) -> bool:
+        """Certainly served before the moment."""
+        return self.latest < moment
+
+    def was_after(self, moment: datetime) -> bool:
+        """Certainly served at the moment or after it."""
+        return self.earliest >= moment
+
+
+class PluginClock:
+    """Turns the times of our exchanges into the plugin's time."""
+
+    def __init__(self, write: Exchange, created_at: datetime) -> None:
+        made = created_at.timestamp()
+        self._slowest = made - write.received
+        self._fastest = made + _resolution(created_at) - write.sent
+
+    def saw(self, exchange: Exchange) -> Sighting:
+        """When an exchange was served, by the plugin's clock."""
+        return Sighting(
+            _moment(exchange.sent + self._slowest), _moment(exchange.received + self._fastest)
+        )
+
+    def at(self, local: float) -> datetime:
+        """About what the plugin's clock says at a moment of `time.monotonic()`."""
+        return _moment(local + (self._slowest + self._fastest) / 2)
+
+
+def _resolution(moment: datetime) -> float:
+    """A plugin may keep its times cut to the second or the millisecond."""
+    if moment.microsecond == 0:
+        return 1.0
+    return 0.001 if moment.microsecond % 1000 == 0 else 0.000_001
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

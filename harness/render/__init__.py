@@ -1,0 +1,14 @@
+"""The formats of a report. JSON is the truth; each other format is made from it alone.
+
+`FORMATS` maps the command line's option, such as `--html`, to the function that renders it.
+"""
+
+from collections.abc import Callable
+
+from harness.report import Report
+
+Renderer = Callable[[Report], str]
+
+FORMATS: dict[str, Renderer] = {
+    "json": Report.to_json,
+}

@@ -1,0 +1,189 @@
+"""What a check works with: namespaces of its own, the endpoints, and ways to say what is wrong."""
+
+import asyncio
+import json
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from contract import Memory, MemoryPluginError, SearchResponse, parse
+from harness.clock import PluginClock
+from harness.curl import body_of
+from harness.errors import Failure
+from harness.exchange import Exchange, Recorder, Request
+from harness.ledger import Ledger
+from harness.settings import Settings
+
+JSON_HEADERS = {"Content-Type": "application/json"}
+
+
+class Trial:
+    """One attempt of one check.
+
+    Requests go through the methods below, which record them for the report and judge
+    nothing: `write` answers the Exchange of whatever the plugin said. Methods that end in
+    `ed` or say so in their docstring raise `Failure` unless the plugin succeeded.
+    """
+
+    def __init__(
+        self,
+        wire: Recorder,
+        ledger: Ledger,
+        claims: Iterable[str],
+        settings: Settings,
+        rng: random.Random,
+        slots: asyncio.Semaphore,
+    ) -> None:
+        self.wire = wire
+        self.settings = settings
+        self.random = rng
+        self.warnings: list[str] = []
+        self.names: set[str] = set()
+        self._ledger = ledger
+        self._claims = frozenset(claims)
+        self._slots = slots
+
+    def claims(self, name: str) -> bool:
+        """True when the plugin says that it has the capability or the extension."""
+        return name in self._claims
+
+    def warn(self, message: str) -> None:
+        """Note something that breaks no sentence but that the author should know."""
+        self.warnings.append(message)
+
+    def uuid(self) -> str:
+        """A random UUID; the same for the same seed."""
+        return str(UUID(int=self.random.getrandbits(128), version=4))
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait, and let other checks run meanwhile."""
+        self._slots.release()
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            await self._slots.acquire()
+
+    # Requests
+
+    async def send(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        raw: bytes | None = None,
+        headers: Mapping[str, str] = JSON_HEADERS,
+    ) -> Exchange:
+        """Any request: `body` is sent as JSON, `raw` as it is."""
+        content = raw if raw is not None or body is None else body_of(body)
+        return await self.wire.send(
+            Request(method, path, content, dict(headers) if content is not None else {})
+        )
+
+    def name(self) -> str:
+        """The name of a namespace of this check's own, which does not exist yet."""
+        name = self._ledger.name()
+        self.names.add(name)
+        return name
+
+    async def put(self, name: str, **fields: Any) -> Exchange:
+        """PUT a namespace, of kind custom unless the fields say otherwise."""
+        return await self.send("PUT", f"/v1/namespaces/{name}", {"kind": "custom"} | fields)
+
+    async def patch(self, name: str, **fields: Any) -> Exchange:
+        """PATCH a namespace."""
+        return await self.send("PATCH", f"/v1/namespaces/{name}", fields)
+
+    async def delete(self, name: str) -> Exchange:
+        """DELETE a namespace of this check."""
+        return await self.send("DELETE", f"/v1/namespaces/{name}")
+
+    async def write(self, name: str, content: str, **fields: Any) -> Exchange:
+        """POST a memory: a fact from an agent unless the fields say otherwise."""
+        return await self.send("POST", f"/v1/namespaces/{name}/memories", memory(content, fields))
+
+    async def search(self, *namespaces: str, **fields: Any) -> Exchange:
+        """POST a search."""
+        return await self.send("POST", "/v1/search", {"namespaces": list(namespaces)} | fields)
+
+    async def forget(self, memory_id: str, name: str) -> Exchange:
+        """DELETE a memory in the name of a namespace."""
+        body = {"requested_by_namespace": name}
+        return await self.send("DELETE", f"/v1/memories/{memory_id}", body)
+
+    async def batch(self, writes: Sequence[Mapping[str, Any]]) -> Exchange:
+        """POST a batch of writes."""
+        return await self.send("POST", "/v1/memories/batch", {"writes": list(writes)})
+
+    async def list_page(self, *namespaces: str, **fields: Any) -> Exchange:
+        """POST a listing; one page."""
+        body = {"namespaces": list(namespaces)} | fields
+        return await self.send("POST", "/v1/memories/list", body)
+
+    # Requests that must succeed
+
+    async def namespace(self, **fields: Any) -> str:
+        """A new namespace of this check; Failure unless it can be made."""
+        name = self.name()
+        (await self.put(name, **fields)).expect(200)
+        return name
+
+    async def written(self, name: str, content: str, **fields: Any) -> str:
+        """The id of a new memory; Failure unless it can be written."""
+        answer = (await self.write(name, content, **fields)).expect(201)
+        value = answer.json
+        if not isinstance(value, dict) or not isinstance(value.get("id"), str):
+            raise Failure("201 with the memory's id", answer.shown)
+        found: str = value["id"]
+        return found
+
+    async def found(self, *namespaces: str, **fields: Any) -> list[Memory]:
+        """The memories that a search returns; Failure unless it returns a list of memories."""
+        return memories_of(await self.search(*namespaces, **fields))
+
+    async def contents(self, *namespaces: str, **fields: Any) -> list[str]:
+        """The contents that a search returns, in its order."""
+        return [memory.content for memory in await self.found(*namespaces, **fields)]
+
+    async def clock(self, name: str) -> PluginClock:
+        """The plugin's clock, read from a memory that is written for it and forgotten again."""
+        answer = await self.write(name, "what time is it")
+        memory_id = answer.expect(201).json["id"]
+        for row in await self.found(name, limit=100):
+            if str(row.id) == memory_id:
+                (await self.forget(memory_id, name)).expect(204)
+                return PluginClock(answer, row.created_at)
+        raise Failure("a search right after the write to return it", "a search without it")
+
+
+def memory(content: str, fields: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The body of a write."""
+    return {"content": content, "kind": "fact", "source": "agent", **(fields or {})}
+
+
+def memories_of(answer: Exchange) -> list[Memory]:
+    """The memories of a search's answer; Failure unless it has the shape of the contract."""
+    answer.expect(200)
+    try:
+        return parse(SearchResponse, answer.body).memories
+    except MemoryPluginError as error:
+        raise Failure(f"a SearchResponse ({error})", answer.shown) from None
+
+
+def expect(condition: object, expected: str, got: object) -> None:
+    """Fail with both sides in words, unless the condition holds."""
+    if not condition:
+        raise Failure(expected, shown(got))
+
+
+def expect_equal(what: str, got: object, expected: object) -> None:
+    """Fail unless the two are equal, and show both."""
+    if got != expected:
+        raise Failure(f"{what}: {shown(expected)}", shown(got))
+
+
+def shown(value: object) -> str:
+    """A value for people, cut when it is long."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 300 else f"{text[:300]}… ({len(text)} characters)"
