@@ -1,4 +1,4 @@
-"""The memory plugin contract, version 1: wire types, errors and an async client.
+"""The memory plugin contract, version 1: wire types, errors, the OpenAPI document, a client.
 
 Everything that talks to a memory plugin, or is one, imports from here and from nowhere below.
 """
@@ -13,6 +13,7 @@ from contract.batch import (
 )
 from contract.breaker import Breaker
 from contract.client import MemoryClient
+from contract.document import openapi
 from contract.envelope import Error
 from contract.errors import (
     BadRequest,
@@ -104,6 +105,7 @@ __all__ = [
     "WireModel",
     "explain",
     "format_time",
+    "openapi",
     "parse",
     "parse_time",
     "parse_value",
