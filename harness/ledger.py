@@ -1,8 +1,9 @@
 """The run's own namespaces: their names, where they are written down, and how they go away.
 
-Every name is `custom:conformance.<run>.<number>`. The plugin itself keeps the note of how many
-numbers a run may have used, in the namespace `custom:conformance.runs`, so that what a
-killed run left can be removed from any machine. Nothing else is ever deleted.
+Every name is `custom:conformance.<run>.<number>`, with a suffix for checks of names as such. The
+plugin itself keeps notes of which names a run may have used, in the namespace
+`custom:conformance.runs`, so that what a killed run left can be removed from any machine.
+Nothing else is ever deleted.
 """
 
 import asyncio
@@ -18,38 +19,57 @@ from harness.exchange import Exchange, NoAnswer, Recorder, Request
 RUNS = "custom:conformance.runs"
 _BLOCK = 200
 _AT_ONCE = 8
-_NOTE = re.compile(r"run ([0-9a-f]{12}) uses the numbers 0 to (\d+)")
+_NOTE = re.compile(r"run ([0-9a-f]{12}) may use (?:the numbers below (\d+)|the name (\S+))")
 
 
 class Ledger:
     """Hands out names, remembers which may exist, deletes those."""
 
-    def __init__(self, wire: Recorder, run: str | None = None, note: str | None = None) -> None:
+    def __init__(self, wire: Recorder, run: str | None = None) -> None:
         self.run = run or secrets.token_hex(6)
+        self.open: set[str] = set()
+        self.notes: list[str] = []
         self._wire = wire
-        self._note = note or str(uuid4())
         self._noted = 0
         self._next = 0
-        self.open: set[str] = set()
+
+    @property
+    def prefix(self) -> str:
+        """What every name of this run starts with."""
+        return f"custom:conformance.{self.run}."
 
     def name(self) -> str:
         """A fresh name of this run, to be deleted at the end."""
-        name = f"custom:conformance.{self.run}.{self._next}"
+        name = f"{self.prefix}{self._next}"
         self._next += 1
         self.open.add(name)
         return name
 
-    async def write_down(self) -> None:
-        """Leave a note in the plugin before more names are used than the last note says.
+    async def special_name(self, suffix: str) -> str:
+        """A fresh name with a suffix, written down at once because nobody could guess it."""
+        name = f"{self.prefix}{self._next}{suffix}"
+        self._next += 1
+        self.open.add(name)
+        await self._write_note(f"the name {name}")
+        return name
 
-        A plugin that cannot keep the note is about to fail its checks; the run goes on, and
+    async def write_down(self) -> None:
+        """Leave a note in the plugin before more numbers are used than the last note says."""
+        if self._next + _BLOCK // 2 >= self._noted:
+            self._noted += _BLOCK
+            await self._write_note(f"the numbers below {self._noted}")
+
+    async def _write_note(self, what: str) -> None:
+        """A plugin that cannot keep a note is about to fail its checks; the run goes on, and
         cleans up by itself unless it is killed.
         """
-        if self._next + _BLOCK // 2 < self._noted:
-            return
-        self._noted += _BLOCK
-        content = f"run {self.run} uses the numbers 0 to {self._noted - 1}"
-        note = {"content": content, "kind": "checkpoint", "source": "runtime", "id": self._note}
+        note = {
+            "content": f"run {self.run} may use {what}",
+            "kind": "checkpoint",
+            "source": "runtime",
+            "id": str(uuid4()),
+        }
+        self.notes.append(note["id"])
         for _ in range(3):
             # Between the two requests another run may end and delete the empty namespace.
             await self._send("PUT", f"/v1/namespaces/{RUNS}", {"kind": "custom"})
@@ -58,18 +78,18 @@ class Ledger:
                 return
 
     async def close(self) -> list[str]:
-        """Delete what is open and the note; answer the names that could not be deleted."""
+        """Delete what is open and the notes; answer the names that could not be deleted."""
         left = await self.remove(self.open)
         if not left:
-            body = {"requested_by_namespace": RUNS}
-            await self._send("DELETE", f"/v1/memories/{self._note}", body)
-            if not await notes(self._wire):
+            for note in self.notes:
+                body = {"requested_by_namespace": RUNS}
+                await self._send("DELETE", f"/v1/memories/{note}", body)
+            if await read_notes(self._wire) == []:
                 await self._send("DELETE", f"/v1/namespaces/{RUNS}")
         return left
 
     async def remove(self, names: set[str]) -> list[str]:
         """Delete namespaces of this run; answer those that are still there."""
-        own = sorted(name for name in names if name.startswith(f"custom:conformance.{self.run}."))
         slots = asyncio.Semaphore(_AT_ONCE)
 
         async def one(name: str) -> str | None:
@@ -79,6 +99,7 @@ class Ledger:
                 self.open.discard(name)
             return None if gone else name
 
+        own = sorted(name for name in names if name.startswith(self.prefix))
         left = await asyncio.gather(*(one(name) for name in own))
         return [name for name in left if name is not None]
 
@@ -103,23 +124,24 @@ class Ledger:
 
 @dataclass(frozen=True)
 class Note:
-    """A run that is going on, or was killed, and the highest number that it may have used."""
+    """What a run that is going on, or was killed, has written down."""
 
-    run: str
-    highest: int
     memory: str
+    run: str
+    numbers: int
+    name: str | None
 
 
-async def notes(wire: Recorder) -> list[Note]:
-    """What runs have written down in the plugin and not taken back."""
+async def read_notes(wire: Recorder) -> list[Note] | None:
+    """The notes that have not been taken back; None when they cannot be read."""
     try:
         body = body_of({"namespaces": [RUNS], "limit": 100})
         answer = (await wire.send(Request("POST", "/v1/search", body))).json
-        memories = [(memory["id"], str(memory["content"])) for memory in answer["memories"]]
+        memories = [(str(memory["id"]), str(memory["content"])) for memory in answer["memories"]]
     except (NoAnswer, Failure, KeyError, TypeError):
-        return []
+        return None
     return [
-        Note(match[1], int(match[2]), memory)
+        Note(memory, match[1], int(match[2] or 0), match[3])
         for memory, content in memories
         if (match := _NOTE.fullmatch(content))
     ]
@@ -127,11 +149,12 @@ async def notes(wire: Recorder) -> list[Note]:
 
 async def clean_up(wire: Recorder) -> tuple[list[str], list[str]]:
     """Remove what the runs of all notes left; answer their ids, and the names still there."""
-    removed: list[str] = []
-    left: list[str] = []
-    for note in await notes(wire):
-        ledger = Ledger(wire, note.run, note.memory)
-        ledger.open = {ledger.name() for _ in range(note.highest + 1)}
-        left += await ledger.close()
-        removed.append(note.run)
-    return removed, left
+    runs: dict[str, Ledger] = {}
+    for note in await read_notes(wire) or []:
+        ledger = runs.setdefault(note.run, Ledger(wire, note.run))
+        ledger.notes.append(note.memory)
+        ledger.open |= {f"{ledger.prefix}{number}" for number in range(note.numbers)}
+        if note.name is not None:
+            ledger.open.add(note.name)
+    left = [name for ledger in runs.values() for name in await ledger.close()]
+    return list(runs), left

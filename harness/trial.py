@@ -16,6 +16,7 @@ from harness.ledger import Ledger
 from harness.settings import Settings
 
 JSON_HEADERS = {"Content-Type": "application/json"}
+_WRITERS = 10
 
 
 class Trial:
@@ -87,6 +88,12 @@ class Trial:
         self.names.add(name)
         return name
 
+    async def special_name(self, suffix: str) -> str:
+        """A name of this check's own that ends in a suffix, for checks of names as such."""
+        name = await self._ledger.special_name(suffix)
+        self.names.add(name)
+        return name
+
     async def put(self, name: str, **fields: Any) -> Exchange:
         """PUT a namespace, of kind custom unless the fields say otherwise."""
         return await self.send("PUT", f"/v1/namespaces/{name}", {"kind": "custom"} | fields)
@@ -137,6 +144,16 @@ class Trial:
             raise Failure("201 with the memory's id", answer.shown)
         found: str = value["id"]
         return found
+
+    async def fill(self, name: str, contents: Iterable[str], **fields: Any) -> list[str]:
+        """The ids of new memories, written a few at a time, in the order of the contents."""
+        slots = asyncio.Semaphore(_WRITERS)
+
+        async def one(content: str) -> str:
+            async with slots:
+                return await self.written(name, content, **fields)
+
+        return list(await asyncio.gather(*(one(content) for content in contents)))
 
     async def found(self, *namespaces: str, **fields: Any) -> list[Memory]:
         """The memories that a search returns; Failure unless it returns a list of memories."""

@@ -34,6 +34,8 @@ def serve(listen: str, without: Collection[str]) -> None:
     )
     try:
         server.run(sockets=[listener])
+    except KeyboardInterrupt:
+        pass  # Ctrl-C is how it is meant to be stopped
     finally:
         listener.close()
         if address.startswith("unix:"):

@@ -1,0 +1,49 @@
+"""`GET /v1/health`: who answers and what it says of itself."""
+
+from contract import CAPABILITIES, EXTENSIONS, HealthResponse, MemoryPluginError, parse
+from harness.check import check
+from harness.errors import Failure
+from harness.trial import Trial, expect, expect_equal
+
+
+@check("health.answers-ok", "GET /v1/health: 200 HealthResponse; status is ok or degraded.")
+async def answers_ok(trial: Trial) -> None:
+    """Asks for the health and expects the whole shape: status, version, capabilities."""
+    answer = (await trial.send("GET", "/v1/health")).expect(200)
+    try:
+        health = parse(HealthResponse, answer.body)
+    except MemoryPluginError as error:
+        raise Failure(f"a HealthResponse ({error})", answer.shown) from None
+    expect_equal("status of a plugin that works", health.status, "ok")
+
+
+@check("health.speaks-version-1", "version: the contract version, 1.0.0.")
+async def speaks_version_1(trial: Trial) -> None:
+    """Expects `version` to be the version of the contract, not that of the plugin."""
+    body = (await trial.send("GET", "/v1/health")).expect(200).json
+    expect_equal("version", body.get("version"), "1.0.0")
+
+
+@check(
+    "health.names-are-known",
+    "capabilities: a list out of embedding, fts, ttl, pin, propagation; extensions: optional.",
+)
+async def names_are_known(trial: Trial) -> None:
+    """Expects known names, each once: a caller switches features on by these words."""
+    body = (await trial.send("GET", "/v1/health")).expect(200).json
+    for field, known in (("capabilities", CAPABILITIES), ("extensions", EXTENSIONS)):
+        names = body.get(field)
+        if field == "extensions" and names is None:
+            continue
+        expect(isinstance(names, list), f"{field} to be a list", names)
+        unknown = [name for name in names if name not in known]
+        expect(not unknown, f"{field} out of {', '.join(known)}", names)
+        expect_equal(f"{field}, each once", len(names), len(set(names)))
+
+
+@check("health.sends-json-as-json", "JSON over HTTP, UTF-8.", level="should")
+async def sends_json_as_json(trial: Trial) -> None:
+    """Expects `Content-Type: application/json`, which browsers and proxies go by."""
+    answer = await trial.send("GET", "/v1/health")
+    kind = answer.headers.get("content-type", "none").partition(";")[0].strip()
+    expect_equal("Content-Type of the health", kind, "application/json")
