@@ -31,6 +31,10 @@ CREATE TABLE IF NOT EXISTS memory_plugin.memory_records (
     created_at  timestamptz NOT NULL DEFAULT now()
 );
 
+-- For listing a namespace in id order, and for deleting it with all its rows.
+CREATE INDEX IF NOT EXISTS memory_records_namespace_id
+    ON memory_plugin.memory_records (namespace, id);
+
 -- What the janitor looks for. Few rows expire, so the indexes stay small.
 CREATE INDEX IF NOT EXISTS memory_records_expires_at
     ON memory_plugin.memory_records (expires_at) WHERE expires_at IS NOT NULL;
