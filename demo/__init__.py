@@ -1,0 +1,1 @@
+"""`make demo`: the whole cutover as a story, on databases that are thrown away afterwards."""
