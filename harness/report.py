@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -10,6 +10,7 @@ from harness.check import Level, Profile
 from harness.errors import ConfigurationError
 
 Outcome = Literal["pass", "fail", "warn", "unsupported", "excluded", "error"]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 Verdict = Literal["conformant", "not conformant", "partial", "unreachable"]
 
 EXIT_CODES: dict[Verdict, int] = {

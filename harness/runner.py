@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, get_args
+from typing import Any
 
 import contract
 from contract import CONTRACT_VERSION
 from harness.check import Check
 from harness.curl import body_of
-from harness.report import Outcome, Plugin, Report, Result, compare, decide
+from harness.report import OUTCOMES, Plugin, Report, Result, compare, decide
 from harness.session import Session, open_session
 from harness.settings import Settings
 from harness.target import Target
@@ -96,7 +96,7 @@ async def run_async(
         started_at=started_at,
         duration_seconds=round(time.monotonic() - start, 3),
         plugin=session.plugin,
-        counts={outcome: counts[outcome] for outcome in get_args(Outcome)},
+        counts={outcome: counts[outcome] for outcome in OUTCOMES},
         results=results,
         left_behind=session.left_behind,
         baseline=None if baseline is None else compare(results, baseline),

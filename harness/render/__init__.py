@@ -5,10 +5,16 @@
 
 from collections.abc import Callable
 
+from harness.render.badge import to_badge
+from harness.render.junit import to_junit
+from harness.render.markdown import to_markdown
 from harness.report import Report
 
 Renderer = Callable[[Report], str]
 
 FORMATS: dict[str, Renderer] = {
     "json": Report.to_json,
+    "junit": to_junit,
+    "markdown": to_markdown,
+    "badge": to_badge,
 }
