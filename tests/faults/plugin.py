@@ -1,0 +1,146 @@
+"""The real plugin as a process: started, killed, terminated, watched."""
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+
+import httpx
+import psutil
+
+from contract.address import Address
+
+_READY_SECONDS = 60
+_LISTENING = re.compile(r"listening.* address=(\S+)")
+# What must never be in the log, whatever clients and databases do.
+_ALARMS = re.compile(r"^.*(?:Traceback|exception=| ERROR | CRITICAL ).*$", re.MULTILINE)
+
+
+@dataclass
+class Plugin:
+    """One `memory-plugin-postgres`. A unix socket keeps its address across restarts."""
+
+    directory: Path
+    database_url: str
+    listen: str = ""
+    options: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    _process: subprocess.Popen[bytes] | None = None
+    # Where in the log the current process began.
+    _began: int = 0
+
+    def __post_init__(self) -> None:
+        self.listen = self.listen or f"unix:{self.directory / 'plugin.sock'}"
+
+    @property
+    def log(self) -> str:
+        """Everything that was logged, over all restarts."""
+        return (self.directory / "plugin.log").read_text(errors="replace")
+
+    @property
+    def alarms(self) -> list[str]:
+        """The lines of the log that tell of something unforeseen."""
+        return _ALARMS.findall(self.log)
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def address(self) -> str:
+        """As the process logged it, so that port 0 works."""
+        found = _LISTENING.search(self.log, self._began)
+        assert found, f"the plugin does not listen:\n{self.log}"
+        return found[1]
+
+    @property
+    def memory(self) -> int:
+        """The resident memory of all its processes, in bytes."""
+        total = 0
+        for process in self._processes():
+            with suppress(psutil.NoSuchProcess):
+                total += int(process.memory_info().rss)
+        return total
+
+    def start(self) -> None:
+        """Start the process and do not wait."""
+        path = self.directory / "plugin.log"
+        self._began = path.stat().st_size if path.exists() else 0
+        command = [
+            str(Path(sys.executable).with_name("memory-plugin-postgres")),
+            f"--listen={self.listen}",
+            f"--database-url={self.database_url}",
+            *self.options,
+        ]
+        with path.open("ab") as log:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self.directory,
+                env={**os.environ, **self.environment},
+            )
+
+    async def ready(self) -> None:
+        """Wait until health is 200."""
+        deadline = monotonic() + _READY_SECONDS
+        while True:
+            if _LISTENING.search(self.log, self._began):
+                with suppress(httpx.HTTPError):
+                    async with http(self.address) as client:
+                        if (await client.get("/v1/health", timeout=5)).status_code == 200:
+                            return
+            assert self.running, f"the plugin has stopped:\n{self.log}"
+            assert monotonic() < deadline, f"the plugin is not ready:\n{self.log}"
+            await asyncio.sleep(0.05)
+
+    def kill(self) -> None:
+        """kill -9 of all its processes at once."""
+        for process in self._processes():
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        if self._process is not None:
+            self._process.wait()
+
+    def terminate(self) -> None:
+        """SIGTERM, as a service manager sends it."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+
+    async def exit_code(self, within: float) -> int:
+        """Wait for the process to end by itself within so many seconds."""
+        assert self._process is not None
+        return await asyncio.to_thread(self._process.wait, within)
+
+    def _processes(self) -> list[psutil.Process]:
+        if not self.running:
+            return []
+        with suppress(psutil.NoSuchProcess):
+            leader = psutil.Process(self.pid)
+            return [leader, *leader.children(recursive=True)]
+        return []
+
+
+def http(address: str, *, timeout: float = 10.0, connections: int = 1) -> httpx.AsyncClient:
+    """A client of its own connections; nothing is repeated behind the test's back."""
+    where = Address.parse(address)
+    limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
+    return httpx.AsyncClient(
+        base_url=where.url,
+        transport=httpx.AsyncHTTPTransport(uds=where.socket, limits=limits, retries=0),
+        timeout=timeout,
+        trust_env=False,
+    )

@@ -1,0 +1,108 @@
+"""One key, many writers and readers: is there an order of events that explains what was seen?
+
+Every write of a key carries a value of its own, so a read names the write that it saw. A value is
+then known to have been there from `settled` (the earliest moment by which somebody was told of
+it) to `asked` (the latest moment at which a question was put that it answered). Gibbons and
+Korach ("Testing shared memories", 1997) show that such a history is atomic if and only if
+
+- no two values were known to be there over stretches of time that overlap, and
+- no value had to be there within a stretch that belongs to another.
+
+A write of unknown outcome that nobody saw has `settled` in the infinite future and offends nobody.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import inf
+
+
+@dataclass(slots=True)
+class Value:
+    """What is known of one value of a key; None is its absence."""
+
+    name: str | None
+    asked: float
+    settled: float = inf
+
+    def seen(self, start: float, end: float) -> None:
+        """A question put at `start` was answered with this value at `end`."""
+        self.asked = max(self.asked, start)
+        self.settled = min(self.settled, end)
+
+    @property
+    def lasted(self) -> bool:
+        """Known to have been there over a stretch of time, not only at some moment in one."""
+        return self.settled < self.asked
+
+    @property
+    def span(self) -> tuple[float, float]:
+        return min(self.settled, self.asked), max(self.settled, self.asked)
+
+
+@dataclass(slots=True)
+class Register:
+    """The history of one key, which begins absent and may be forgotten once, for good."""
+
+    key: str
+    absent: Value = field(default_factory=lambda: Value(None, -inf, -inf))
+    values: dict[str, Value] = field(default_factory=dict)
+    forgotten: Value | None = None
+
+    def write_begins(self, value: str, start: float) -> None:
+        """A write, or the exact repeat of one whose outcome is unknown."""
+        self.values.setdefault(value, Value(value, start))
+
+    def write_ends(self, value: str, end: float) -> None:
+        """The write was acknowledged."""
+        known = self.values[value]
+        known.settled = min(known.settled, end)
+
+    def forget_begins(self, start: float) -> None:
+        if self.forgotten is None:
+            self.forgotten = Value(None, start)
+
+    def forget_ends(self, end: float) -> None:
+        """The forget was acknowledged."""
+        if self.forgotten is not None:
+            self.forgotten.settled = min(self.forgotten.settled, end)
+
+    def seen(self, value: str | None, start: float, end: float) -> None:
+        """A read between `start` and `end` answered with this value."""
+        if value is not None:
+            self.values[value].seen(start, end)
+        elif self.forgotten is not None and any(v.settled < start for v in self.values.values()):
+            self.forgotten.seen(start, end)
+        else:
+            self.absent.seen(start, end)
+
+    def contradictions(self) -> Iterator[str]:
+        """One sentence for each pair of values that cannot both be explained."""
+        known = [self.absent, *self.values.values()]
+        if self.forgotten is not None:
+            known.append(self.forgotten)
+        lasting = sorted((value for value in known if value.lasted), key=lambda v: v.span)
+        for one, other in pairwise(lasting):
+            if other.span[0] < one.span[1]:
+                yield self._sentence(one, other)
+        for value in known:
+            for holder in lasting:
+                if not value.lasted and _within(value.span, holder.span):
+                    yield self._sentence(holder, value)
+
+    def _sentence(self, one: Value, other: Value) -> str:
+        if self.absent in (one, other):
+            what = "lost: absent after it was acknowledged or seen"
+        elif self.forgotten in (one, other):
+            what = "came back: seen after it was forgotten"
+        else:
+            what = "went back in time"
+        return f"{self.key} {what} ({_described(one)}; {_described(other)})"
+
+
+def _within(inner: tuple[float, float], outer: tuple[float, float]) -> bool:
+    return outer[0] < inner[0] and inner[1] < outer[1]
+
+
+def _described(value: Value) -> str:
+    return f"{value.name or 'absent'} from {value.settled:.6f} still at {value.asked:.6f}"
