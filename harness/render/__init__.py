@@ -6,6 +6,7 @@
 from collections.abc import Callable
 
 from harness.render.badge import to_badge
+from harness.render.html import to_html
 from harness.render.junit import to_junit
 from harness.render.markdown import to_markdown
 from harness.report import Report
@@ -15,6 +16,7 @@ Renderer = Callable[[Report], str]
 FORMATS: dict[str, Renderer] = {
     "json": Report.to_json,
     "junit": to_junit,
+    "html": to_html,
     "markdown": to_markdown,
     "badge": to_badge,
 }
