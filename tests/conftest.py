@@ -10,9 +10,14 @@ from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 import pytest
+from hypothesis import HealthCheck, settings
 
 from plugin_postgres.embedded import embedded_postgres
 from plugin_postgres.migrations import migrate
+
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 def database_url(cluster: str, name: str) -> str:
