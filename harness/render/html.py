@@ -20,7 +20,7 @@ _SCRIPT = Path(__file__).with_name("report.js").read_text(encoding="utf-8")
 _HEADINGS: dict[Outcome, str] = {
     "fail": "Failed",
     "error": "Not judged",
-    "warn": "Warnings",
+    "warn": "Warned",
     "excluded": "Excluded",
     "unsupported": "Not supported",
     "pass": "Passed",
@@ -155,7 +155,7 @@ def _facts(report: Report) -> Element:
         ("Capabilities", ", ".join(plugin.capabilities) or "none"),
         ("Extensions", ", ".join(plugin.extensions) or "none"),
         ("Server", plugin.server or "not said"),
-        ("Started", report.started_at.strftime("%Y-%m-%d %H:%M:%S %Z")),
+        ("Started", report.started_at.strftime("%Y-%m-%d %H:%M %Z")),
         ("Duration", f"{report.duration_seconds:.1f} s"),
         ("Seed", str(report.seed)),
         ("Run", report.run),
@@ -262,10 +262,14 @@ def _filter(report: Report) -> Element:
                 "autocomplete": "off",
             },
         ),
-        element("output", {"class": "shown", "role": "status"}),
-        element("button", {"type": "button", "data-open": ""}, "Expand all"),
-        element("button", {"type": "button", "data-close": ""}, "Collapse all"),
-        element("button", {"type": "reset"}, "Reset"),
+        element(
+            "div",
+            {"class": "tools"},
+            element("output", {"class": "shown", "role": "status"}),
+            element("button", {"type": "button", "data-open": ""}, "Expand all"),
+            element("button", {"type": "button", "data-close": ""}, "Collapse all"),
+            element("button", {"type": "reset"}, "Reset"),
+        ),
     )
 
 
@@ -310,7 +314,7 @@ def _check(result: Result) -> Element:
 
 
 def _body(result: Result) -> Iterable[Element]:
-    yield element("blockquote", {"class": "sentence"}, result.sentence)
+    yield element("blockquote", {"class": "sentence"}, *_prose(result.sentence))
     if result.message:
         yield element("p", {"class": "why"}, result.message)
     evidence = [
@@ -331,11 +335,17 @@ def _body(result: Result) -> Iterable[Element]:
             "figure",
             {"class": "repeat"},
             element("figcaption", {}, element("span", {}, "Repeat it with"), copy),
-            element("pre", {}, element("code", {}, "\n".join(result.curl))),
+            element("pre", {}, [element("code", {}, f"{line}\n") for line in result.curl]),
         )
     needs = f"needs {', '.join(result.needs)} · " if result.needs else ""
     link = element("a", {"href": f"#{result.id}"}, "link to this check")
     yield element("p", {"class": "small"}, f"{result.level} · {needs}", link)
+
+
+def _prose(text: str) -> Iterable[Element | str]:
+    """A sentence of ours, with what stands between backticks as code."""
+    for place, part in enumerate(text.split("`")):
+        yield element("code", {}, part) if place % 2 else part
 
 
 def _footer(report: Report) -> Element:

@@ -52,7 +52,7 @@ async function copy(button) {
   const source = button.closest("figure").querySelector("pre");
   const label = button.textContent;
   try {
-    await navigator.clipboard.writeText(source.textContent);
+    await navigator.clipboard.writeText(source.textContent.trimEnd());
     button.textContent = "Copied";
   } catch {
     // No permission, or an old browser: leave the commands selected for Ctrl-C.

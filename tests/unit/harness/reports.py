@@ -1,4 +1,4 @@
-"""Reports for tests: of results that a test names, or of everything at once, hostile plugin included."""
+"""Reports for tests: of results that a test names, or of a plugin that attacks its reader."""
 
 from datetime import UTC, datetime
 from typing import Any
