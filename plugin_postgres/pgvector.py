@@ -3,6 +3,9 @@
 Where it is missing or too old, the plugin serves everything but embeddings.
 """
 
+import struct
+from collections.abc import Sequence
+
 import asyncpg
 
 # Iterative index scans came with 0.8; without them a filtered search loses rows.
@@ -34,3 +37,22 @@ async def search_path(connection: asyncpg.Connection) -> str:
         " JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector'"
     )
     return "memory_plugin" if schema in (None, "memory_plugin") else f"memory_plugin, {schema}"
+
+
+async def register(connection: asyncpg.Connection) -> None:
+    """Let this connection take and give vectors as lists of numbers, in pgvector's binary form."""
+    schema = await connection.fetchval(
+        "SELECT nspname FROM pg_extension"
+        " JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector'"
+    )
+    await connection.set_type_codec(
+        "vector", schema=schema, encoder=_encode, decoder=_decode, format="binary"
+    )
+
+
+def _encode(values: Sequence[float]) -> bytes:
+    return struct.pack(f">HH{len(values)}f", len(values), 0, *values)
+
+
+def _decode(data: bytes) -> tuple[float, ...]:
+    return struct.unpack_from(f">{(len(data) - 4) // 4}f", data, 4)

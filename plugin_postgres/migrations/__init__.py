@@ -106,6 +106,12 @@ async def check(connection: asyncpg.Connection) -> None:
         )
 
 
+async def serves_vectors(connection: asyncpg.Connection) -> bool:
+    """Whether the part of the schema that needs pgvector is there."""
+    needed = {migration.version for migration in available() if migration.needs_vector}
+    return bool(needed) and needed <= (await _recorded(connection)).keys()
+
+
 async def _recorded(connection: asyncpg.Connection) -> dict[int, str]:
     if await connection.fetchval("SELECT to_regclass('memory_plugin.plugin_migrations')") is None:
         return {}

@@ -1,0 +1,102 @@
+"""The application: the contract's paths, each with what answers it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from plugin_postgres.database import Database
+from plugin_postgres.endpoints import Endpoints
+from plugin_postgres.janitor import Janitor
+from plugin_postgres.memories import Memories
+from plugin_postgres.metrics import Metrics
+from plugin_postgres.resource import Handler, Method, Resource
+from plugin_postgres.settings import Settings
+from plugin_postgres.writes import WriteQueue
+
+_GAUGE_SECONDS = 1.0
+
+
+def create_app(settings: Settings) -> Starlette:
+    """The plugin on the database at `settings.database_url`, whose schema is up to date."""
+    metrics = Metrics()
+    database = Database(settings)
+    queue = WriteQueue(database, metrics, limit=settings.write_queue)
+    janitor = Janitor(database, metrics, settings)
+    endpoints = Endpoints(database, Memories(database, queue, settings), metrics, settings)
+
+    def resource(
+        path: str, methods: Mapping[str, Handler], max_body: int = settings.max_body
+    ) -> Route:
+        # Load balancers and supervisors ask for health without a token.
+        token = None if path == "/v1/health" else settings.token
+        handlers = {name: Method(handle, max_body) for name, handle in methods.items()}
+        return Route(path, Resource(path, handlers, metrics, token=token))
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        await database.open()
+        background = [
+            asyncio.create_task(janitor.run()),
+            asyncio.create_task(_watch_pool(database, metrics)),
+        ]
+        try:
+            yield
+        finally:
+            for task in background:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+            await queue.drain()
+            await database.close()
+
+    app = Starlette(
+        routes=[
+            resource("/v1/namespaces/{name}/memories", {"POST": endpoints.write}),
+            resource("/v1/search", {"POST": endpoints.search}),
+            resource(
+                "/v1/namespaces/{name}",
+                {
+                    "PUT": endpoints.put_namespace,
+                    "PATCH": endpoints.patch_namespace,
+                    "DELETE": endpoints.delete_namespace,
+                },
+            ),
+            resource("/v1/memories/batch", {"POST": endpoints.batch}, settings.max_batch_body),
+            resource("/v1/memories/list", {"POST": endpoints.list_page}),
+            resource("/v1/memories/{id}", {"DELETE": endpoints.forget}),
+            resource("/v1/health", {"GET": endpoints.health}),
+            resource("/metrics", {"GET": endpoints.metrics}),
+        ],
+        lifespan=lifespan,
+    )
+    app.router.redirect_slashes = False
+    app.router.default = Resource("none", {}, metrics, token=settings.token)
+    # Resources handle every failure themselves; Starlette's own layers for that would only cost.
+    app.middleware_stack = _ByRawPath(app.router)
+    return app
+
+
+class _ByRawPath:
+    """Routes by the path as it was sent, so that an encoded slash does not split a name."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        raw: Any = scope.get("raw_path")
+        if raw:
+            scope["path"] = raw.decode("latin-1")
+        await self._app(scope, receive, send)
+
+
+async def _watch_pool(database: Database, metrics: Metrics) -> None:
+    while True:
+        size, used = database.usage()
+        metrics.pool_size.set(size)
+        metrics.pool_used.set(used)
+        await asyncio.sleep(_GAUGE_SECONDS)

@@ -1,0 +1,118 @@
+"""The seven endpoints of the contract, its two extensions, and the metrics."""
+
+import re
+
+from contract import (
+    CAPABILITIES,
+    CONTRACT_VERSION,
+    EXTENSIONS,
+    NAMESPACE_PATTERN,
+    BadRequest,
+    ForgetRequest,
+    ListRequest,
+    MemoryId,
+    MemoryWrite,
+    NamespaceName,
+    NamespacePatch,
+    NamespaceUpsert,
+    SearchRequest,
+    Unavailable,
+    parse,
+    parse_value,
+    parse_writes,
+)
+from plugin_postgres import metrics, namespaces
+from plugin_postgres.database import Database
+from plugin_postgres.memories import Memories
+from plugin_postgres.resource import NOTHING, Answer, json_answer
+from plugin_postgres.search import search
+from plugin_postgres.settings import Settings
+
+_NAME = re.compile(NAMESPACE_PATTERN)
+
+
+class Endpoints:
+    """Each method takes the variable segment of the path and the body, and answers."""
+
+    def __init__(
+        self,
+        database: Database,
+        memories: Memories,
+        numbers: metrics.Metrics,
+        settings: Settings,
+    ) -> None:
+        self._database = database
+        self._memories = memories
+        self._metrics = numbers
+        self._max_namespaces = settings.max_namespaces
+
+    async def health(self, _segment: str, _body: bytes) -> Answer:
+        """Asks the store each time; 503 when it is down."""
+        up = await self._database.is_up()
+        self._metrics.store_up.set(up)
+        offers = {
+            "version": CONTRACT_VERSION,
+            "capabilities": [
+                name
+                for name in CAPABILITIES
+                if name != "embedding" or self._database.serves_vectors
+            ],
+            "extensions": EXTENSIONS,
+        }
+        if up:
+            return json_answer(200, {"status": "ok", **offers})
+        error = Unavailable("the store is down", retry_after=1)
+        down = json_answer(error.status, {**error.envelope(), "status": "degraded", **offers})
+        return Answer(down.status, down.body, [*down.headers, (b"retry-after", b"1")])
+
+    async def put_namespace(self, name: str, body: bytes) -> Answer:
+        upsert = parse(NamespaceUpsert, body)
+        return json_answer(200, await namespaces.put(self._database, _checked(name), upsert))
+
+    async def patch_namespace(self, name: str, body: bytes) -> Answer:
+        patch = parse(NamespacePatch, body)
+        return json_answer(200, await namespaces.patch(self._database, _checked(name), patch))
+
+    async def delete_namespace(self, name: str, _body: bytes) -> Answer:
+        await namespaces.delete(self._database, _checked(name))
+        return NOTHING
+
+    async def write(self, name: str, body: bytes) -> Answer:
+        write = parse(MemoryWrite, body)
+        return json_answer(201, await self._memories.write(_checked(name), write))
+
+    async def search(self, _segment: str, body: bytes) -> Answer:
+        request = parse(SearchRequest, body)
+        self._check_count(request.namespaces)
+        return json_answer(200, {"memories": await search(self._database, request)})
+
+    async def forget(self, key: str, body: bytes) -> Answer:
+        await self._memories.forget(parse_value(MemoryId, key, "id"), parse(ForgetRequest, body))
+        return NOTHING
+
+    async def batch(self, _segment: str, body: bytes) -> Answer:
+        return json_answer(200, {"results": await self._memories.write_all(parse_writes(body))})
+
+    async def list_page(self, _segment: str, body: bytes) -> Answer:
+        request = parse(ListRequest, body)
+        self._check_count(request.namespaces)
+        return json_answer(200, await self._memories.page(request))
+
+    async def metrics(self, _segment: str, _body: bytes) -> Answer:
+        self._metrics.store_up.set(await self._database.is_up())
+        kind = (b"content-type", metrics.CONTENT_TYPE.encode())
+        return Answer(200, self._metrics.render(), [kind])
+
+    def _check_count(self, names: list[str]) -> None:
+        if len(names) > self._max_namespaces:
+            raise BadRequest(
+                f"namespaces: must be at most {self._max_namespaces}",
+                details={"field": "namespaces"},
+            )
+
+
+def _checked(name: str) -> str:
+    if len(name) <= 256 and _NAME.fullmatch(name):
+        return name
+    checked: str = parse_value(NamespaceName, name, "name")
+    return checked

@@ -1,0 +1,80 @@
+"""The TTL janitor: deletes what expired longer than a grace period ago, in small batches.
+
+Readers never see what has expired, so nothing here is urgent, and until the grace period is over
+a wrong TTL can be undone. One worker does it at a time, whoever gets the lock.
+"""
+
+import asyncio
+import logging
+from datetime import timedelta
+
+from contract import Unavailable
+from plugin_postgres import namespaces, sql
+from plugin_postgres.database import Database
+from plugin_postgres.metrics import Metrics
+from plugin_postgres.settings import Settings
+
+_LOCK = 7_218_306_152_945
+# Between two batches, so that the janitor never takes more than a part of the store.
+_PAUSE_SECONDS = 0.05
+
+log = logging.getLogger(__name__)
+
+
+class Janitor:
+    """Deletes expired memories and namespaces, for as long as `run` runs."""
+
+    def __init__(self, database: Database, metrics: Metrics, settings: Settings) -> None:
+        self._database = database
+        self._metrics = metrics
+        self._interval = settings.janitor_interval
+        self._grace = timedelta(seconds=settings.janitor_grace)
+        self._batch = settings.janitor_batch
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(self._interval)
+            try:
+                await self.clean()
+            except Unavailable:
+                pass  # logged where it happened; the next round tries again
+            except Exception:
+                log.exception("janitor failed")
+
+    async def clean(self) -> bool:
+        """One round; False when another worker is at it."""
+        async with self._database.connection() as connection:
+            if not await connection.fetchval("SELECT pg_try_advisory_lock($1)", _LOCK):
+                return False
+            try:
+                memories = await self._delete_memories()
+                emptied, gone = await self._delete_namespaces()
+            finally:
+                await connection.execute("SELECT pg_advisory_unlock($1)", _LOCK)
+        self._metrics.expired.labels("memories").inc(memories + emptied)
+        self._metrics.expired.labels("namespaces").inc(gone)
+        if memories or emptied or gone:
+            log.info("expired", extra={"memories": memories + emptied, "namespaces": gone})
+        return True
+
+    async def _delete_memories(self) -> int:
+        deleted = 0
+        while True:
+            gone = await self._database.execute(
+                sql.load("delete_expired_memories"), self._grace, self._batch
+            )
+            deleted += gone
+            if gone < self._batch:
+                return deleted
+            await asyncio.sleep(_PAUSE_SECONDS)
+
+    async def _delete_namespaces(self) -> tuple[int, int]:
+        emptied = deleted = 0
+        found = await self._database.fetch(
+            sql.load("find_expired_namespaces"), self._grace, self._batch
+        )
+        for row in found:
+            name = row["name"]
+            emptied += await namespaces.empty(self._database, name, self._grace, self._batch)
+            deleted += await namespaces.remove(self._database, name, self._grace)
+        return emptied, deleted

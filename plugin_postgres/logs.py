@@ -1,0 +1,82 @@
+"""Log events: a short name and fields, as text or as one JSON object per line, on stderr.
+
+    log.info("listening", extra={"address": …})
+
+No field ever holds memory content, a password or a token. Of an exception only its type and
+where it came from are logged: its message may quote the data.
+"""
+
+import logging
+import logging.config
+import traceback
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from contract import format_time
+
+_STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
+
+
+def configuration(*, level: str, as_json: bool) -> dict[str, Any]:
+    """For `logging.config.dictConfig`; worker processes are given it too."""
+    formatter = f"{__name__}.{'JsonLines' if as_json else 'TextLines'}"
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"lines": {"()": formatter}},
+        "handlers": {
+            "stderr": {
+                "class": "logging.StreamHandler",
+                "formatter": "lines",
+                "stream": "ext://sys.stderr",
+            }
+        },
+        "root": {"level": "WARNING", "handlers": ["stderr"]},
+        "loggers": {
+            "plugin_postgres": {"level": level.upper()},
+            # Its own news, such as "Shutting down", doubles ours.
+            "uvicorn": {"level": "WARNING"},
+        },
+    }
+
+
+def configure(*, level: str, as_json: bool) -> None:
+    logging.config.dictConfig(configuration(level=level, as_json=as_json))
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object per line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        event = {
+            "time": format_time(datetime.fromtimestamp(record.created, UTC)),
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+            "logger": record.name,
+            "pid": record.process,
+            **_fields(record),
+        }
+        return orjson.dumps(event, default=str).decode()
+
+
+class TextLines(logging.Formatter):
+    """For people: time, level, event, fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        time = datetime.fromtimestamp(record.created, UTC).strftime("%H:%M:%S.%f")[:-3]
+        parts = [time, record.levelname, record.getMessage()]
+        parts += [f"{name}={value}" for name, value in _fields(record).items()]
+        return " ".join(parts)
+
+
+def _fields(record: logging.LogRecord) -> dict[str, Any]:
+    extra = {name: value for name, value in vars(record).items() if name not in _STANDARD}
+    if record.exc_info and record.exc_info[0] is not None:
+        extra["exception"] = record.exc_info[0].__name__
+        extra["raised_at"] = [
+            f"{frame.filename.rsplit('/', 2)[-1]}:{frame.lineno} {frame.name}"
+            for frame in traceback.extract_tb(record.exc_info[2])
+        ]
+    return extra

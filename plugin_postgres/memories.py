@@ -1,0 +1,161 @@
+"""Memories: written one by one or in batches, forgotten, listed."""
+
+import asyncio
+import base64
+import binascii
+import os
+import time
+from typing import Any
+from uuid import UUID
+
+from contract import (
+    BadRequest,
+    BatchWrite,
+    Forbidden,
+    ForgetRequest,
+    ListRequest,
+    MemoryPluginError,
+    MemoryWrite,
+    NotFound,
+)
+from plugin_postgres import jsonb, rows, sql
+from plugin_postgres.database import Database
+from plugin_postgres.settings import Settings
+from plugin_postgres.writes import Write, WriteQueue
+
+MAX_DIMENSION = 16_000
+_FIRST = UUID(int=0)
+
+
+class Memories:
+    """The memories of one store."""
+
+    def __init__(self, database: Database, queue: WriteQueue, settings: Settings) -> None:
+        self._database = database
+        self._queue = queue
+        self._max_content = settings.max_content
+
+    async def write(self, namespace: str, body: MemoryWrite) -> dict[str, Any]:
+        """Returns when the memory is durable."""
+        write = self._prepare(namespace, body)
+        await self._queue.submit(write)
+        return {"id": str(write.id), "namespace": namespace}
+
+    async def write_all(self, writes: list[BatchWrite | BadRequest]) -> list[dict[str, Any]]:
+        """An answer per write, in their order; one that fails does not touch the others."""
+        submitted = [self._submit(write) for write in writes]
+        await asyncio.gather(
+            *(entry.done for entry in submitted if isinstance(entry, Write)), return_exceptions=True
+        )
+        return [_result(entry) for entry in submitted]
+
+    async def forget(self, key: UUID, body: ForgetRequest) -> None:
+        """Delete one memory, if the asking namespace owns it."""
+        found = await self._database.fetchrow(
+            sql.load("forget_memory"), key, body.requested_by_namespace
+        )
+        if found is None or found["owner"] is None:
+            raise NotFound(f"memory {key} does not exist")
+        if found["owner"] != body.requested_by_namespace:
+            raise Forbidden(f"memory {key} belongs to another namespace")
+        if not found["deleted"]:
+            raise NotFound(f"memory {key} does not exist")
+
+    async def page(self, request: ListRequest) -> dict[str, Any]:
+        """One page in `id` order."""
+        digest = request.fields == "digest"
+        found = await self._database.fetch(
+            sql.load("list_digests" if digest else "list_memories"),
+            list(set(request.namespaces)),
+            _read_cursor(request.cursor),
+            request.limit + 1,
+        )
+        shape = _digest if digest else rows.memory
+        # The row too many begins the next page.
+        rest = found[request.limit :]
+        return {
+            "memories": [shape(row) for row in found[: request.limit]],
+            "next_cursor": _make_cursor(rest[0]["id"]) if rest else None,
+        }
+
+    def _prepare(self, namespace: str, body: MemoryWrite) -> Write:
+        size = len(body.content)
+        # A character has at most four bytes; count them only where it matters.
+        if size * 4 > self._max_content:
+            size = len(body.content.encode())
+            if size > self._max_content:
+                raise BadRequest(
+                    f"content: must be at most {self._max_content} bytes",
+                    details={"field": "content"},
+                )
+        embedding = body.embedding if self._database.serves_vectors else None
+        if embedding is not None:
+            if len(embedding) > MAX_DIMENSION:
+                raise BadRequest(
+                    f"embedding: must have at most {MAX_DIMENSION} numbers",
+                    details={"field": "embedding"},
+                )
+            size += 4 * len(embedding)
+        return Write(
+            id=body.id or new_id(),
+            namespace=namespace,
+            content=body.content,
+            kind=body.kind,
+            source=body.source,
+            expires_at=body.expires_at,
+            propagation=jsonb.store(body.propagation),
+            pin=bool(body.pin),
+            created_at=body.created_at if isinstance(body, BatchWrite) else None,
+            embedding=embedding,
+            size=size,
+        )
+
+    def _submit(self, write: BatchWrite | BadRequest) -> Write | MemoryPluginError:
+        if isinstance(write, BadRequest):
+            return write
+        try:
+            prepared = self._prepare(write.namespace, write)
+            self._queue.submit(prepared)
+        except MemoryPluginError as error:
+            return error
+        return prepared
+
+
+def new_id() -> UUID:
+    """A UUID that begins with the time (version 7): neighbours in time are neighbours on disk."""
+    random = int.from_bytes(os.urandom(10)) & ~(0xF << 76) & ~(0x3 << 62)
+    return UUID(int=(time.time_ns() // 1_000_000) << 80 | 0x7 << 76 | 0x2 << 62 | random)
+
+
+def _result(entry: Write | MemoryPluginError) -> dict[str, Any]:
+    if isinstance(entry, MemoryPluginError):
+        return {"error": entry.envelope()}
+    try:
+        entry.done.result()
+    except MemoryPluginError as error:
+        return {"error": error.envelope()}
+    return {"id": str(entry.id), "namespace": entry.namespace}
+
+
+def _digest(row: Any) -> dict[str, Any]:
+    return {
+        "id": str(row["id"]),
+        "namespace": row["namespace"],
+        "content_sha256": row["content_sha256"],
+    }
+
+
+def _make_cursor(first: UUID) -> str:
+    return base64.urlsafe_b64encode(first.bytes).decode().rstrip("=")
+
+
+def _read_cursor(cursor: str | None) -> UUID:
+    """The id with which the page begins."""
+    if cursor is None:
+        return _FIRST
+    try:
+        return UUID(bytes=base64.urlsafe_b64decode(cursor + "=="))
+    except (ValueError, binascii.Error):
+        raise BadRequest(
+            "cursor: must be the next_cursor of the page before", details={"field": "cursor"}
+        ) from None

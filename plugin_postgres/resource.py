@@ -1,0 +1,161 @@
+"""One path of the API: who may come in, which methods there are, and how failures are told.
+
+Every answer leaves through here, so every one that is not 2xx carries the Error envelope.
+"""
+
+import hmac
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from starlette.types import Receive, Scope, Send
+
+from contract import BadRequest, Forbidden, MemoryPluginError, NotFound, Unavailable
+from plugin_postgres.metrics import Metrics
+from plugin_postgres.rows import encode
+
+_JSON = (b"content-type", b"application/json")
+_NO_CONTENT = 204
+_TOO_LARGE = 413
+_BAD_METHOD = 405
+_UNAUTHORISED = 401
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What goes back to the client."""
+
+    status: int
+    body: bytes
+    headers: list[tuple[bytes, bytes]]
+
+
+def json_answer(status: int, body: Mapping[str, Any]) -> Answer:
+    return Answer(status, encode(body), [_JSON])
+
+
+NOTHING = Answer(_NO_CONTENT, b"", [])
+
+Handler = Callable[[str, bytes], Awaitable[Answer]]
+"""Takes the variable segment of the path, and the body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """What handles a method, and how large its body may be."""
+
+    handle: Handler
+    max_body: int
+
+
+class Resource:
+    """The ASGI application of one path; an empty one answers 404 to everything."""
+
+    def __init__(
+        self,
+        route: str,
+        methods: Mapping[str, Method],
+        metrics: Metrics,
+        *,
+        token: str | None = None,
+    ) -> None:
+        self._route = route
+        self._methods = methods
+        self._metrics = metrics
+        self._expected = None if token is None else b"Bearer " + token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = perf_counter()
+        try:
+            answer = await self._handle(scope, receive)
+        except MemoryPluginError as error:
+            answer = self._refusal(error)
+        except Exception:
+            log.exception("request failed", extra={"route": self._route})
+            answer = self._refusal(MemoryPluginError("internal error; the plugin's log has more"))
+        headers = answer.headers
+        if answer.status != _NO_CONTENT:
+            headers = [*headers, (b"content-length", b"%d" % len(answer.body))]
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        await send({"type": "http.response.body", "body": answer.body})
+        method = scope["method"] if scope["method"] in self._methods else "other"
+        self._metrics.requests.labels(method, self._route, str(answer.status)).observe(
+            perf_counter() - started
+        )
+
+    async def _handle(self, scope: Scope, receive: Receive) -> Answer:
+        headers = scope["headers"]
+        if self._expected is not None and not _authorised(headers, self._expected):
+            raise Forbidden("Authorization: a valid bearer token is required", status=_UNAUTHORISED)
+        if not self._methods:
+            raise NotFound("there is no such endpoint")
+        method = self._methods.get(scope["method"])
+        if method is None:
+            raise BadRequest(f"the method must be {self._allowed}", status=_BAD_METHOD)
+        body = await _read(headers, receive, method.max_body)
+        return await method.handle(_segment(scope), body)
+
+    @property
+    def _allowed(self) -> str:
+        return ", ".join(self._methods)
+
+    def _refusal(self, error: MemoryPluginError) -> Answer:
+        headers = [_JSON]
+        if error.status == _BAD_METHOD:
+            headers.append((b"allow", self._allowed.encode()))
+        elif error.status == _UNAUTHORISED:
+            headers.append((b"www-authenticate", b"Bearer"))
+        elif isinstance(error, Unavailable):
+            headers.append((b"retry-after", b"%d" % max(1, round(error.retry_after or 1))))
+        return Answer(error.status, encode(error.envelope()), headers)
+
+
+def _authorised(headers: list[tuple[bytes, bytes]], expected: bytes) -> bool:
+    given = next((value for name, value in headers if name == b"authorization"), b"")
+    return hmac.compare_digest(given, expected)
+
+
+async def _read(headers: list[tuple[bytes, bytes]], receive: Receive, limit: int) -> bytes:
+    """The whole body, or 413 before it is read: by its stated length, else by what arrives."""
+    for name, value in headers:
+        if name == b"content-length" and value.isdigit() and int(value) > limit:
+            raise _too_large(limit)
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    if message.get("more_body"):
+        chunks, size = [body], len(body)
+        while message.get("more_body"):
+            if size > limit:
+                raise _too_large(limit)
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise BadRequest("body: the connection was closed before its end")
+            chunks.append(message.get("body", b""))
+            size += len(chunks[-1])
+        body = b"".join(chunks)
+    if len(body) > limit:
+        raise _too_large(limit)
+    return body
+
+
+def _too_large(limit: int) -> BadRequest:
+    return BadRequest(f"body: must be at most {limit} bytes", status=_TOO_LARGE)
+
+
+def _segment(scope: Scope) -> str:
+    """The variable part of the path, decoded; an encoded slash stays in it."""
+    params = scope.get("path_params")
+    if not params:
+        return ""
+    raw = next(iter(params.values()))
+    if "%" not in raw:
+        return str(raw)
+    try:
+        return unquote_to_bytes(raw).decode()
+    except UnicodeDecodeError:
+        raise BadRequest("path: must be UTF-8") from None

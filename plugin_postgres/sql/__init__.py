@@ -1,0 +1,18 @@
+"""The statements of the plugin, one `.sql` file each, named after what they do.
+
+A line that ends in `-- embedding` is left out where PostgreSQL has no pgvector.
+"""
+
+from functools import cache
+from importlib import resources
+
+_MARK = "-- embedding"
+
+
+@cache
+def load(name: str, *, embedding: bool = True) -> str:
+    """The text of `name.sql`, with or without what needs pgvector."""
+    text = (resources.files(__name__) / f"{name}.sql").read_text("utf-8")
+    if embedding:
+        return text
+    return "\n".join(line for line in text.splitlines() if not line.endswith(_MARK))

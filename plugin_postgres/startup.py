@@ -1,0 +1,62 @@
+"""Before serving: a database that answers and has our schema."""
+
+import asyncio
+import logging
+import time
+
+import asyncpg
+
+from plugin_postgres import migrations
+from plugin_postgres.database import connect
+from plugin_postgres.errors import BadSetting, DatabaseUnreachable
+from plugin_postgres.settings import Settings
+
+_PAUSE_SECONDS = 0.5
+
+log = logging.getLogger(__name__)
+
+
+async def prepare(settings: Settings) -> None:
+    """Wait for the database, then migrate it, or only check it with `--skip-migrate`."""
+    connection = await _reach(settings)
+    try:
+        if settings.skip_migrate:
+            await migrations.check(connection)
+        else:
+            for migration in await migrations.migrate(connection):
+                log.info(
+                    "migrated", extra={"version": migration.version, "migration": migration.name}
+                )
+        if not await migrations.serves_vectors(connection):
+            log.warning("pgvector 0.8 or later is missing: serving without embeddings")
+    finally:
+        await connection.close()
+
+
+async def _reach(settings: Settings) -> asyncpg.Connection:
+    deadline = time.monotonic() + settings.startup_timeout
+    while True:
+        try:
+            return await connect(settings)
+        except asyncpg.ClientConfigurationError:
+            raise BadSetting(
+                "--database-url is not a PostgreSQL URL, such as"
+                " postgresql://user:password@host:5432/database"
+            ) from None
+        except (
+            asyncpg.InvalidAuthorizationSpecificationError,
+            asyncpg.InvalidCatalogNameError,
+        ) as error:
+            raise DatabaseUnreachable(
+                f"the database refuses the connection ({type(error).__name__}):"
+                " check the user, the password and the name in --database-url"
+            ) from None
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+            reason = type(error).__name__
+        if time.monotonic() >= deadline:
+            raise DatabaseUnreachable(
+                f"the database does not accept connections ({reason}): check --database-url,"
+                " or allow it more time with --startup-timeout"
+            )
+        log.info("waiting for the database", extra={"reason": reason})
+        await asyncio.sleep(_PAUSE_SECONDS)

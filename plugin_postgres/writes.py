@@ -1,0 +1,209 @@
+"""The write queue: many callers, one statement, one commit.
+
+All writes that arrive while a statement runs go into the next one, and each caller is answered
+after the commit of its own. Of several writes with one id the last stands; one that names another
+namespace than those before it waits for the next statement, which then finds the id taken.
+A row that the database refuses is found by halving and fails alone.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from uuid import UUID
+
+import asyncpg
+
+from contract import BadRequest, Forbidden, MemoryPluginError, NotFound, Unavailable
+from plugin_postgres import sql
+from plugin_postgres.database import DATA_FAULTS, Database
+from plugin_postgres.metrics import Metrics
+
+_MAX_ROWS = 1000
+_MAX_BYTES = 4 * 1024 * 1024
+# Two, so that one statement can be prepared while the other waits for the disk.
+_LANES = 2
+_ATTEMPTS = 5
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Write:
+    """A memory to be written, checked and in the form in which it is stored."""
+
+    id: UUID
+    namespace: str
+    content: str
+    kind: str
+    source: str
+    expires_at: datetime | None
+    propagation: str | None
+    pin: bool
+    created_at: datetime | None
+    embedding: list[float] | None
+    size: int = 0
+    done: "asyncio.Future[None]" = field(default_factory=lambda: _future())
+
+    def row(self) -> tuple[object, ...]:
+        return (
+            self.id,
+            self.namespace,
+            self.content,
+            self.kind,
+            self.source,
+            self.expires_at,
+            self.propagation,
+            self.pin,
+            self.created_at,
+            self.embedding,
+        )
+
+
+Outcomes = dict[UUID, MemoryPluginError | None]
+"""Of each write, by its id, what its caller is told; None when it stands."""
+
+
+def _future() -> "asyncio.Future[None]":
+    return asyncio.get_running_loop().create_future()
+
+
+class WriteQueue:
+    """Collects writes and sends them to the database in groups."""
+
+    def __init__(self, database: Database, metrics: Metrics, *, limit: int) -> None:
+        self._database = database
+        self._metrics = metrics
+        self._limit = limit
+        self._waiting: deque[Write] = deque()
+        self._lanes: set[asyncio.Task[None]] = set()
+
+    def submit(self, write: Write) -> "asyncio.Future[None]":
+        """Await the result: it is done after the commit, or raises what the caller is told."""
+        if len(self._waiting) >= self._limit:
+            raise Unavailable("too many writes are waiting", retry_after=1)
+        self._waiting.append(write)
+        if len(self._lanes) < _LANES:
+            lane = asyncio.create_task(self._work())
+            self._lanes.add(lane)
+            lane.add_done_callback(self._lanes.discard)
+        return write.done
+
+    async def drain(self) -> None:
+        """Return when nothing is waiting or under way."""
+        while self._lanes:
+            await asyncio.wait(self._lanes)
+
+    async def _work(self) -> None:
+        while self._waiting:
+            group = self._take()
+            try:
+                await self._write_in_order(group)
+            except Unavailable as error:
+                # Those behind would only wait for the same answer.
+                _fail([*group, *self._waiting], error)
+                self._waiting.clear()
+            except BaseException as error:
+                _fail(group, Unavailable("the write was given up", retry_after=1))
+                if not isinstance(error, Exception):
+                    raise
+                log.exception("write failed")
+
+    def _take(self) -> list[Write]:
+        group = [self._waiting.popleft()]
+        size = group[0].size
+        while self._waiting and len(group) < _MAX_ROWS:
+            size += self._waiting[0].size
+            if size > _MAX_BYTES:
+                break
+            group.append(self._waiting.popleft())
+        return group
+
+    async def _write_in_order(self, writes: list[Write]) -> None:
+        """One statement, or more where an id is claimed by more than one namespace."""
+        while writes:
+            claims: dict[UUID, Write] = {}
+            now: list[Write] = []
+            later: list[Write] = []
+            for write in writes:
+                claim = claims.get(write.id)
+                if claim is not None and claim.namespace != write.namespace:
+                    later.append(write)
+                    continue
+                # The first of them made the memory; the others replace all but that.
+                made = write.created_at if claim is None else claim.created_at
+                claims[write.id] = write if claim is None else replace(write, created_at=made)
+                now.append(write)
+            outcomes = await self._write_distinct(list(claims.values()))
+            for write in now:
+                _answer(write, outcomes[write.id])
+            writes = later
+
+    async def _write_distinct(self, writes: list[Write]) -> Outcomes:
+        """Write rows with distinct ids."""
+        outcomes: Outcomes = {}
+        for _ in range(_ATTEMPTS):
+            try:
+                written = await self._insert(writes)
+            except asyncpg.ForeignKeyViolationError:
+                continue  # a namespace was deleted meanwhile; the next statement sees it
+            except DATA_FAULTS as error:
+                return outcomes | await self._isolate(writes, error)
+            outcomes |= dict.fromkeys(written)
+            if len(written) == len(writes):
+                return outcomes
+            outcomes |= await self._explain([w for w in writes if w.id not in written])
+            writes = [write for write in writes if write.id not in outcomes]
+            if not writes:
+                return outcomes
+        raise Unavailable("the namespace is changing too fast", retry_after=1)
+
+    async def _insert(self, writes: list[Write]) -> set[UUID]:
+        columns = list(zip(*(write.row() for write in writes), strict=True))
+        embedding = self._database.serves_vectors
+        statement = sql.load("write_memories", embedding=embedding)
+        self._metrics.write_batch_rows.observe(len(writes))
+        rows = await self._database.fetch(statement, *(columns if embedding else columns[:-1]))
+        return {row["id"] for row in rows}
+
+    async def _isolate(self, writes: list[Write], error: Exception) -> Outcomes:
+        if len(writes) == 1:
+            log.warning("write refused by the store", extra={"reason": type(error).__name__})
+            return {writes[0].id: BadRequest("content: the store cannot hold this memory")}
+        middle = len(writes) // 2
+        first = await self._write_distinct(writes[:middle])
+        return first | await self._write_distinct(writes[middle:])
+
+    async def _explain(self, writes: list[Write]) -> Outcomes:
+        """Why these left no trace; one for which there is no reason any more is left out."""
+        found = await self._database.fetch(
+            sql.load("find_owners"),
+            [write.id for write in writes],
+            [write.namespace for write in writes],
+        )
+        outcomes: Outcomes = {}
+        for write, row in zip(writes, found, strict=True):
+            if not row["namespace_lives"]:
+                outcomes[write.id] = NotFound(
+                    f"namespace {write.namespace} does not exist; PUT it first"
+                )
+            elif row["owner"] == write.namespace:
+                outcomes[write.id] = None  # it is there already, just as the write wants it
+            elif row["owner"] is not None:
+                outcomes[write.id] = Forbidden("id: this memory belongs to another namespace")
+        return outcomes
+
+
+def _answer(write: Write, fault: MemoryPluginError | None) -> None:
+    if write.done.done():  # its caller is gone
+        return
+    if fault is None:
+        write.done.set_result(None)
+    else:
+        write.done.set_exception(fault)
+
+
+def _fail(writes: list[Write], error: MemoryPluginError) -> None:
+    for write in writes:
+        _answer(write, error)
