@@ -1,0 +1,169 @@
+"""`memory-backfill`: the options, and what they start."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+from uuid import UUID
+
+import typer
+
+from backfill.errors import BackfillError
+from backfill.main import Mode, run_mode
+from backfill.run import Options
+from backfill.selection import Selection
+
+DEFAULT_SAMPLE = 50
+_HELP = """Copy an installation's memories to a memory plugin, and prove that nothing was lost.
+
+Exactly one of -dry-run, -apply, -verify; one dash or two, as you like.
+
+\b
+A cutover, step by step:
+  export DATABASE_URL=postgres://... MEMORY_PLUGIN_URL=http://your-plugin:9100
+  memory-backfill -dry-run
+  memory-backfill -apply
+  memory-backfill -verify -verify-sample=200
+  memory-backfill -verify --verify-all --json parity.json
+
+\b
+One workspace, gently, with the rejected rows in a file of your choice:
+  memory-backfill -apply -workspace=018f3c2e-7c4b-7d5a-9b1e-2f6a4c8d0e11 \\
+      --max-rps 20 --rejects rejected.ndjson
+"""
+_EPILOG = """
+\b
+Exit codes:
+  0  done, or parity proven
+  1  mismatches or rejected rows
+  2  usage or configuration; nothing was touched
+  3  the source or the target is unavailable, or the run was interrupted;
+     the same command goes on where it stopped
+  4  nothing wrong was found, but some rows could not be proven
+
+\b
+Environment: DATABASE_URL, MEMORY_PLUGIN_URL, MEMORY_PLUGIN_TIMEOUT (for one
+request, 60s), MEMORY_PLUGIN_TOKEN.
+"""
+
+app = typer.Typer(
+    name="memory-backfill",
+    add_completion=False,
+    rich_markup_mode=None,
+    # A traceback with local variables would show memories and passwords.
+    pretty_exceptions_enable=False,
+)
+
+
+@app.command(help=_HELP, epilog=_EPILOG)
+def backfill(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", "-dry-run", help="Say what an apply would do.")
+    ] = False,
+    apply: Annotated[
+        bool, typer.Option("--apply", "-apply", help="Copy; run it again to go on or to mend.")
+    ] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", "-verify", help="Compare both sides row by row.")
+    ] = False,
+    workspace: Annotated[
+        UUID | None, typer.Option("--workspace", "-workspace", help="Only this workspace's rows.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-limit", min=1, help="Only the oldest N rows.")
+    ] = None,
+    verify_sample: Annotated[
+        int,
+        typer.Option(
+            "--verify-sample", "-verify-sample", min=1, help="Compare so many workspaces."
+        ),
+    ] = DEFAULT_SAMPLE,
+    verify_all: Annotated[
+        bool, typer.Option("--verify-all", help="Compare all workspaces.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option(help="Repeat the sample of an earlier run.")] = None,
+    no_extras: Annotated[
+        bool, typer.Option("--no-extras", help="Rows that only the target has are a mismatch too.")
+    ] = False,
+    max_diffs: Annotated[int, typer.Option(min=0, help="Print so many differences.")] = 100,
+    concurrency: Annotated[
+        int | None,
+        typer.Option(min=1, max=100, help="Requests at once; 4 batches or 32 single writes."),
+    ] = None,
+    max_rps: Annotated[
+        float | None, typer.Option(min=0.01, help="At most so many requests a second.")
+    ] = None,
+    json: Annotated[Path | None, typer.Option(help="Write the report there, as JSON.")] = None,
+    rejects: Annotated[
+        Path | None,
+        typer.Option(help="Write rejected rows there, an object a line; else to a new file here."),
+    ] = None,
+    show_content: Annotated[
+        bool,
+        typer.Option(
+            "--show-content", help="Print memory content in reports; it may hold secrets."
+        ),
+    ] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Write every row again, whatever was done before.")
+    ] = False,
+    state_dir: Annotated[
+        Path | None, typer.Option(help="Where the journal of an apply is kept.")
+    ] = None,
+    database_url: Annotated[
+        str, typer.Option(envvar="DATABASE_URL", help="The legacy database.")
+    ] = "",
+    plugin_url: Annotated[
+        str, typer.Option(envvar="MEMORY_PLUGIN_URL", help="The plugin to copy to.")
+    ] = "",
+) -> None:
+    """Read the options, and start the one mode that was asked for."""
+    modes: list[Mode] = []
+    if dry_run:
+        modes.append("dry-run")
+    if apply:
+        modes.append("apply")
+    if verify:
+        modes.append("verify")
+    if len(modes) != 1:
+        raise typer.BadParameter("give exactly one of -dry-run, -apply, -verify")
+    if not database_url:
+        raise typer.BadParameter("set DATABASE_URL, or give --database-url")
+    if not plugin_url:
+        raise typer.BadParameter("set MEMORY_PLUGIN_URL, or give --plugin-url")
+    options = Options(
+        database_url=database_url,
+        plugin_url=plugin_url,
+        selection=Selection(workspace, limit),
+        state_dir=state_dir or _default_state_dir(),
+        request_timeout=os.environ.get("MEMORY_PLUGIN_TIMEOUT") or None,
+        verify_sample=None if verify_all else verify_sample,
+        seed=seed,
+        concurrency=concurrency,
+        max_rps=max_rps,
+        max_diffs=max_diffs,
+        no_extras=no_extras,
+        json=json,
+        rejects=rejects,
+        show_content=show_content,
+        restart=restart,
+    )
+    try:
+        code = run_mode(modes[0], options)
+    except BackfillError as error:
+        typer.echo(f"memory-backfill: {error}", err=True)
+        raise typer.Exit(error.exit_code) from None
+    raise typer.Exit(code)
+
+
+def _default_state_dir() -> Path:
+    home = os.environ.get("XDG_STATE_HOME")
+    return (Path(home) if home else Path.home() / ".local" / "state") / "memory-backfill"
+
+
+def main() -> None:
+    """The console script."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

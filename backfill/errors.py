@@ -1,0 +1,54 @@
+"""Why a run stops, and the exit code that says so.
+
+    BackfillError
+    ├── ConfigurationError   2: an option, an address, a missing table; nothing was touched
+    ├── SourceUnavailable    3: the legacy database went away
+    ├── TargetUnavailable    3: the plugin went away, for longer than our patience
+    ├── TargetBroken         3: the plugin answers, but not as the contract says
+    ├── Interrupted          3: Ctrl-C or SIGTERM
+    └── Unaccounted          1: rows are neither written nor rejected; a bug, said loudly
+
+Messages hold no memory content, no password and no token.
+"""
+
+from typing import ClassVar
+
+EXIT_OK = 0
+EXIT_MISMATCH = 1
+EXIT_CONFIGURATION = 2
+EXIT_UNAVAILABLE = 3
+EXIT_UNPROVEN = 4
+
+
+class BackfillError(Exception):
+    """The root: its message is one sentence for the operator."""
+
+    exit_code: ClassVar[int] = EXIT_UNAVAILABLE
+
+
+class ConfigurationError(BackfillError):
+    """What was asked for cannot be done; nothing was touched."""
+
+    exit_code = EXIT_CONFIGURATION
+
+
+class SourceUnavailable(BackfillError):
+    """The legacy database does not answer."""
+
+
+class TargetUnavailable(BackfillError):
+    """The plugin does not answer, and we waited long enough."""
+
+
+class TargetBroken(BackfillError):
+    """The plugin answers what the contract forbids, or was replaced under us."""
+
+
+class Interrupted(BackfillError):
+    """The operator stopped the run."""
+
+
+class Unaccounted(BackfillError):
+    """`scanned = written + rejected` does not hold."""
+
+    exit_code = EXIT_MISMATCH

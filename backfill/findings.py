@@ -1,0 +1,139 @@
+"""What verify found: counted in memory, kept line by line in a temporary file."""
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, Any, Literal
+from uuid import UUID
+
+import orjson
+
+from backfill.mapping import LegacyRow, Rejection, content_of
+from backfill.probe import hash_of
+
+Absent = Literal["missing", "unproven"]
+Word = Literal[Absent, "different", "wrong namespace"]
+MISMATCHES: tuple[Word, ...] = ("missing", "different", "wrong namespace")
+_ELSEWHERE_KEPT = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Where the target has a row, and with which content."""
+
+    namespace: str
+    content_sha256: str
+
+
+class Findings:
+    """Rows that match, rows that do not, and rows that only the target has."""
+
+    def __init__(self, *, show_content: bool = False) -> None:
+        self.matched = 0
+        self.counts: Counter[Word] = Counter()
+        self.extras = 0
+        self.rejected: Counter[str] = Counter()
+        self.bad_workspaces: set[str] = set()
+        self._show_content = show_content
+        self._differences: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long
+        self._extra_lines: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - as we do
+        self._elsewhere: dict[str, str] = {}
+
+    def close(self) -> None:
+        """Forget the lines; the counts stay."""
+        self._differences.close()
+        self._extra_lines.close()
+
+    @property
+    def compared(self) -> int:
+        """How many rows were looked at."""
+        return self.matched + self.counts.total()
+
+    @property
+    def mismatches(self) -> int:
+        """How many rows are certainly not as they should be."""
+        return sum(self.counts[word] for word in MISMATCHES)
+
+    def judge(
+        self,
+        row: LegacyRow,
+        namespace: str,
+        seen: Seen | None,
+        absent: Absent,
+    ) -> None:
+        """Compare a row with what the target has of it; `absent` is the word for nothing."""
+        try:
+            content = content_of(row)
+        except Rejection as reason:
+            self.rejected[str(reason)] += 1
+            return
+        digest = hash_of(content)
+        more = {"legacy_sha256": digest}
+        if self._show_content:
+            more["content"] = content
+        if seen is None:
+            self._add(absent, row.id, row.workspace_id, namespace, more)
+        elif seen.namespace != namespace:
+            self.seen_elsewhere(row.id, row.workspace_id, namespace, seen.namespace)
+        elif seen.content_sha256 != digest:
+            more["target_sha256"] = seen.content_sha256
+            self._add("different", row.id, row.workspace_id, namespace, more)
+        else:
+            self.matched += 1
+
+    def seen_elsewhere(
+        self, row_id: UUID, workspace_id: UUID | None, namespace: str, seen_in: str
+    ) -> None:
+        """A row that sits where it does not belong; it may have been found missing already."""
+        if str(row_id) in self._elsewhere or len(self._elsewhere) >= _ELSEWHERE_KEPT:
+            return
+        self._elsewhere[str(row_id)] = seen_in
+        self._add("wrong namespace", row_id, workspace_id, namespace, {"seen_in": seen_in})
+
+    def add_extra(self, row_id: UUID, namespace: str) -> None:
+        """One row that only the target has."""
+        self.extras += 1
+        line = {"id": str(row_id), "namespace": namespace}
+        self._extra_lines.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+
+    def settle(self) -> None:
+        """Count each row once: what was seen elsewhere is not missing on top of that."""
+        self.counts = Counter(line["result"] for line in self.differences())
+
+    def differences(self) -> Iterator[dict[str, Any]]:
+        """One object for each row that does not match."""
+        for line in _read(self._differences):
+            absent = line["result"] in ("missing", "unproven")
+            if not (absent and line["id"] in self._elsewhere):
+                yield line
+
+    def extra_rows(self) -> Iterator[dict[str, Any]]:
+        """One object for each row that only the target has."""
+        return _read(self._extra_lines)
+
+    def _add(
+        self,
+        word: Word,
+        row_id: UUID,
+        workspace_id: UUID | None,
+        namespace: str,
+        more: dict[str, str],
+    ) -> None:
+        self.counts[word] += 1
+        if word in MISMATCHES:
+            self.bad_workspaces.add(str(workspace_id))
+        line = {
+            "id": str(row_id),
+            "result": word,
+            "namespace": namespace,
+            "workspace_id": None if workspace_id is None else str(workspace_id),
+            **more,
+        }
+        self._differences.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+
+
+def _read(file: IO[bytes]) -> Iterator[dict[str, Any]]:
+    file.seek(0)
+    for line in file:
+        yield orjson.loads(line)

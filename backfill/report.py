@@ -1,0 +1,214 @@
+"""What a run says at its end: plain lines for people, one JSON object for programs.
+
+Ids and hashes, never content; addresses, never passwords.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from backfill import confidence
+from backfill.dryrun import Forecast
+from backfill.errors import EXIT_MISMATCH, EXIT_OK, ConfigurationError
+from backfill.rejects import Rejects
+from backfill.tally import Tally
+from backfill.target import Target
+from backfill.verify import Verification
+
+_WORKSPACES_SHOWN = 20
+_ODDITIES_SHOWN = 10
+_NAMESPACES_SHOWN = 3
+
+
+def forecast_lines(forecast: Forecast, rejects: Rejects, target: Target) -> Iterator[str]:
+    """The end of a dry run."""
+    yield f"{'rows':>10}  {'rejected':>8}  workspace"
+    for share in forecast.shares[:_WORKSPACES_SHOWN]:
+        name = f"  {share.name}" if share.name else ""
+        yield f"{share.rows:>10,}  {share.rejected:>8,}  {share.workspace_id or 'none'}{name}"
+        for namespace, rows in islice(share.namespaces.items(), _NAMESPACES_SHOWN):
+            yield f"{'':>22}{rows:>8,} -> {namespace}"
+    more = len(forecast.shares) - _WORKSPACES_SHOWN
+    if more > 0:
+        yield f"… and {more:,} smaller workspaces; --json FILE has all of them"
+    namespaces = forecast.proofs.total()
+    yield (
+        f"{forecast.rows:,} rows of {len(forecast.shares):,} workspaces"
+        f" go to {namespaces:,} namespaces; {rejects.count:,} will be rejected"
+    )
+    yield from _reasons(rejects.reasons)
+    yield from forecast.oddities[:_ODDITIES_SHOWN]
+    if len(forecast.oddities) > _ODDITIES_SHOWN:
+        yield f"… and {len(forecast.oddities) - _ODDITIES_SHOWN:,} more such workspaces"
+    how = "batches" if "batch" in target.extensions else "single writes, each namespace in order"
+    yield f"apply: about {forecast.apply_requests:,} requests, {how}"
+    bound = "at most about" if forecast.verify_requests_are_most else "about"
+    yield f"verify of everything: {bound} {forecast.verify_requests:,} requests; the proof is"
+    for proof, count in forecast.proofs.most_common():
+        yield f"  {proof}: {count:,} namespaces"
+    yield "nothing was written"
+
+
+def tally_lines(tally: Tally, target: Target, seconds: float) -> Iterator[str]:
+    """The end of an apply."""
+    there = f" ({tally.unchanged:,} of them already there)" if tally.unchanged else ""
+    yield (
+        f"scanned {tally.scanned:,} = written {tally.written:,}{there}"
+        f" + rejected {tally.rejects.count:,}"
+    )
+    yield f"{seconds:.1f} s, {tally.scanned / max(seconds, 0.001):,.0f} rows/s"
+    if "batch" not in target.extensions:
+        yield "created_at was not carried (the plugin has no batch); the order of the rows was"
+    elif tally.without_time:
+        yield (
+            f"{tally.without_time:,} rows have a created_at that no plugin can take"
+            " (null, infinite or BC) and got the time of the copy"
+        )
+    if tally.rejects.count:
+        yield from _reasons(tally.rejects.reasons)
+        yield f"the rejected rows are in {tally.rejects.path}"
+        yield "the rest was copied; repair or give up the rejected rows, then run -apply again"
+    else:
+        yield "every row was copied; next: memory-backfill -verify"
+
+
+def verification_lines(result: Verification, max_diffs: int, no_extras: bool) -> Iterator[str]:
+    """The end of a verify."""
+    found = result.findings
+    for line in islice(found.differences(), max_diffs):
+        seen = f" (it is in {line['seen_in']})" if "seen_in" in line else ""
+        yield f"{line['result']}: {line['id']} of {line['namespace']}{seen}{_content(line)}"
+    if found.counts.total() > max_diffs:
+        yield f"… and {found.counts.total() - max_diffs:,} more; --json FILE has all of them"
+    for line in islice(found.extra_rows(), max_diffs):
+        yield f"extra: {line['id']} in {line['namespace']}"
+    if found.extras > max_diffs:
+        yield f"… and {found.extras - max_diffs:,} more extra rows; --json FILE has all of them"
+    yield (
+        f"compared {found.compared:,} rows in {len(result.proofs):,} namespaces:"
+        f" {found.matched:,} match, {found.counts['missing']:,} missing,"
+        f" {found.counts['different']:,} different,"
+        f" {found.counts['wrong namespace']:,} in the wrong namespace,"
+        f" {found.counts['unproven']:,} unproven; {found.extras:,} extra on the target"
+        f"{'' if no_extras else ' (no mismatch: agents write on)' if found.extras else ''}"
+    )
+    for proof, count in Counter(result.proofs.values()).most_common():
+        yield f"proof by {proof}: {count:,} namespaces"
+    if found.rejected:
+        yield f"{found.rejected.total():,} rows cannot be carried to any plugin:"
+        yield from _reasons(found.rejected)
+    if result.seed is not None:
+        yield f"the sample was drawn with --seed {result.seed}"
+    yield from _verdict(result)
+
+
+def _verdict(result: Verification) -> Iterator[str]:
+    found = result.findings
+    if found.mismatches:
+        bad = len(found.bad_workspaces)
+        yield (
+            f"{bad:,} of {result.sampled:,} compared workspaces have a mismatch: do NOT set"
+            " MEMORY_V2_CUTOVER; run -apply again, it mends what can be mended, then -verify"
+        )
+    elif result.no_extras and found.extras:
+        yield "the target has rows that the legacy table does not: do NOT set MEMORY_V2_CUTOVER"
+    elif found.counts["unproven"]:
+        yield (
+            f"nothing wrong was found, but {found.counts['unproven']:,} rows could not be proven"
+            " on this plugin: it cannot list its rows, and searches did not return them; the"
+            " cutover is your risk to take"
+        )
+    else:
+        if result.population:
+            yield confidence.sentence(result.sampled, result.population)
+        whole = "every compared row is there, in its namespace, with its content"
+        if found.rejected:
+            yield f"{whole}; the cutover may go on if you give up the rows that cannot be carried"
+        else:
+            yield f"{whole}: the cutover may go on"
+
+
+def forecast_json(forecast: Forecast, rejects: Rejects) -> dict[str, Any]:
+    """The report of a dry run."""
+    return {
+        "rows": forecast.rows,
+        "rejected": rejects.count,
+        "rejected_by_reason": dict(rejects.reasons),
+        "workspaces": [share.to_json() for share in forecast.shares],
+        "oddities": forecast.oddities,
+        "apply_requests": forecast.apply_requests,
+        "verify_requests": forecast.verify_requests,
+        "verify_proofs": dict(forecast.proofs),
+    }
+
+
+def tally_json(tally: Tally, seconds: float) -> dict[str, Any]:
+    """The report of an apply."""
+    return {
+        "scanned": tally.scanned,
+        "written": tally.written,
+        "unchanged": tally.unchanged,
+        "rejected": tally.rejects.count,
+        "rejected_by_reason": dict(tally.rejects.reasons),
+        "rejects_file": None if tally.rejects.path is None else str(tally.rejects.path),
+        "without_created_at": tally.without_time,
+        "seconds": round(seconds, 3),
+    }
+
+
+def verification_json(result: Verification) -> dict[str, Any]:
+    """The report of a verify, without the lines that may be many: those are streamed."""
+    found = result.findings
+    return {
+        "seed": result.seed,
+        "workspaces_compared": result.sampled,
+        "workspaces_with_memories": result.population,
+        "workspaces_with_a_mismatch": len(found.bad_workspaces),
+        "compared": found.compared,
+        "matched": found.matched,
+        "missing": found.counts["missing"],
+        "different": found.counts["different"],
+        "wrong_namespace": found.counts["wrong namespace"],
+        "unproven": found.counts["unproven"],
+        "extras": found.extras,
+        "rejected": found.rejected.total(),
+        "rejected_by_reason": dict(found.rejected),
+        "proofs": result.proofs,
+        "verdict": list(_verdict(result)),
+        "may_cut_over": result.exit_code == EXIT_OK,
+    }
+
+
+def write_json(
+    path: Path, report: dict[str, Any], lists: dict[str, Iterator[dict[str, Any]]] | None = None
+) -> None:
+    """Write a report; `lists` are added to it line by line, however long they are."""
+    try:
+        with path.open("wb") as file:
+            file.write(orjson.dumps(report, option=orjson.OPT_INDENT_2).rstrip().removesuffix(b"}"))
+            for name, lines in (lists or {}).items():
+                file.write(b',\n  "' + name.encode() + b'": [')
+                for number, line in enumerate(lines):
+                    file.write((b",\n    " if number else b"\n    ") + orjson.dumps(line))
+                file.write(b"\n  ]")
+            file.write(b"\n}\n")
+    except OSError as error:
+        raise ConfigurationError(f"cannot write {path}: {error.strerror}") from None
+
+
+def rejects_code(rejects: Rejects) -> int:
+    """The exit code of an apply or a dry run that came to its end."""
+    return EXIT_MISMATCH if rejects.count else EXIT_OK
+
+
+def _reasons(reasons: Counter[str]) -> Iterator[str]:
+    for reason, count in reasons.most_common():
+        yield f"  {count:,} × {reason}"
+
+
+def _content(line: dict[str, Any]) -> str:
+    return f" {line['content']!r}" if "content" in line else ""

@@ -1,0 +1,16 @@
+"""Which rows a run is about."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+
+@dataclass(frozen=True)
+class Selection:
+    """One workspace or all, and the oldest `limit` rows of that or all of them."""
+
+    workspace: UUID | None = None
+    limit: int | None = None
+
+    def __str__(self) -> str:
+        what = "all rows" if self.limit is None else f"the oldest {self.limit:,} rows"
+        return what if self.workspace is None else f"{what} of workspace {self.workspace}"

@@ -1,0 +1,84 @@
+"""Proof by search, for plugins without `list`: a row is proven when it was sighted."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from backfill.extras import Extras
+from backfill.findings import Absent, Findings, Seen
+from backfill.lanes import Lanes
+from backfill.mapping import LegacyRow
+from backfill.plan import Plan, Portion
+from backfill.probe import Rarity, hash_of, look_for, newest
+from backfill.run import Run
+from backfill.stream import Stream
+from contract import MAX_LIMIT, Memory
+
+IN_FULL = "search in full, exact both ways"
+BY_PROBES = "text probes, by sight"
+BY_MEANING = "embedding probes, by sight"
+NEWEST_ONLY = f"the newest {MAX_LIMIT} only"
+_BLOCK = 1000
+_SEEN_KEPT = 50_000
+
+
+class Sighting:
+    """Compares one namespace after the other with what searches return."""
+
+    def __init__(
+        self, run: Run, plan: Plan, findings: Findings, extras: Extras, rarity: Rarity
+    ) -> None:
+        self._run = run
+        self._plan = plan
+        self._findings = findings
+        self._extras = extras
+        self._rarity = rarity
+        self._seen: dict[UUID, Seen] = {}
+
+    async def prove(self, slot: int, portion: Portion, rows: Stream[LegacyRow]) -> str:
+        """Judge every row of a portion of one namespace; the answer names the proof.
+
+        Fewer rows than the limit are all rows there are: only then is absence certain.
+        """
+        (namespace,) = portion.namespaces
+        self._seen = {}
+        first = await newest(self._run.target, namespace)
+        await self._note(first)
+        in_full = len(first) < MAX_LIMIT
+        absent: Absent = "missing" if in_full else "unproven"
+        while block := await rows.take_while(lambda row: row.slot == slot, _BLOCK):
+            if not in_full:
+                await self._probe_for(namespace, block)
+            for row in block:
+                self._findings.judge(row, namespace, self._seen.get(row.id), absent)
+                self._run.reporter.advance()
+            if len(self._seen) > _SEEN_KEPT:
+                self._seen = {}
+        return IN_FULL if in_full else method_of(self._run.target.capabilities)
+
+    async def _probe_for(self, namespace: str, block: Sequence[LegacyRow]) -> None:
+        async with Lanes(self._run.width) as lanes:
+            for row in block:
+                if row.id not in self._seen:
+                    await lanes.start(self._probe(namespace, row))
+
+    async def _probe(self, namespace: str, row: LegacyRow) -> None:
+        # Another row's probe may have sighted this one while it waited for its turn.
+        if row.id in self._seen:
+            return
+        async for memories in look_for(self._run.target, [namespace], row, self._rarity):
+            await self._note(memories)
+            if row.id in self._seen:
+                return
+
+    async def _note(self, memories: Sequence[Memory]) -> None:
+        for memory in memories:
+            if memory.id not in self._seen:
+                self._seen[memory.id] = Seen(memory.namespace, hash_of(memory.content))
+                await self._extras.offer(memory.id, memory.namespace)
+
+
+def method_of(capabilities: frozenset[str]) -> str:
+    """How a namespace that is too large for one search is proven."""
+    if "fts" in capabilities:
+        return BY_PROBES
+    return BY_MEANING if "embedding" in capabilities else NEWEST_ONLY

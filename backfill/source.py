@@ -1,0 +1,264 @@
+"""The legacy database: read only, in one snapshot, a page at a time."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, Literal
+from urllib.parse import parse_qs, unquote, urlsplit
+from uuid import UUID
+
+import asyncpg
+
+from backfill.errors import ConfigurationError, SourceUnavailable
+from backfill.mapping import DEEPEST_CHAIN, LegacyRow, Workspace, Workspaces
+from backfill.selection import Selection
+
+_REQUIRED = {
+    "agent_memories": {
+        "id": "uuid",
+        "workspace_id": "uuid",
+        "content": None,
+        "scope": None,
+        "created_at": None,
+    },
+    "workspaces": {"id": "uuid", "name": None, "parent_id": "uuid", "status": None},
+}
+_OPTIONAL = ("namespace", "embedding", "updated_at")
+_CONNECT_SECONDS = 10
+_PAGE_BYTES = 8 * 1024 * 1024
+_PAGE_ROWS = 1000
+_EMBEDDING_BYTES = 20_000
+_WRONG_ADDRESS = (
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+    asyncpg.InsufficientPrivilegeError,
+    asyncpg.ClientConfigurationError,
+)
+
+Order = Literal["slot", "oldest"]
+_ORDERS: dict[Order, str] = {
+    "slot": "pair.slot NULLS FIRST, m.id",
+    "oldest": "m.created_at NULLS FIRST, m.id",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The rows of one workspace in one scope: they all go to the same namespace."""
+
+    workspace_id: UUID | None
+    scope: str | None
+    rows: int
+    bytes: int
+    longest: int
+
+
+@dataclass(frozen=True)
+class Slots:
+    """A number for each pair that has a namespace; rows can be read in the order of it."""
+
+    workspace_ids: Sequence[UUID]
+    scopes: Sequence[str]
+    numbers: Sequence[int]
+
+
+class Legacy:
+    """The legacy tables as they were at one instant."""
+
+    def __init__(self, connection: Any, columns: set[str], encoding: str) -> None:
+        self._connection = connection
+        self._encoding = encoding
+        # One connection has the snapshot, and it does one thing at a time.
+        self._turn = asyncio.Lock()
+        self.has_embedding = "embedding" in columns
+        self._columns = columns
+
+    async def workspaces(self) -> Workspaces:
+        """All workspaces, resolved once."""
+        rows = await self._fetch(_sql("workspaces"), DEEPEST_CHAIN)
+        return Workspaces(Workspace(**row) for row in rows)
+
+    async def survey(self, selection: Selection) -> list[Pair]:
+        """How many rows there are, by workspace and scope."""
+        query = _sql("survey").format(chosen=_sql("chosen"))
+        rows = await self._fetch(query, selection.workspace, selection.limit)
+        return [Pair(**row) for row in rows]
+
+    async def known(self, ids: Sequence[UUID]) -> dict[UUID, tuple[UUID | None, str | None]]:
+        """The workspace and the scope of those ids that the legacy table has."""
+        rows = await self._fetch(_sql("known"), ids)
+        return {row["id"]: (row["workspace_id"], row["scope"]) for row in rows}
+
+    async def rows(
+        self,
+        selection: Selection,
+        slots: Slots,
+        *,
+        order: Order,
+        longest: int,
+        workspaces: Sequence[UUID] | None = None,
+        ids: Sequence[UUID] | None = None,
+        embeddings: bool = False,
+    ) -> AsyncIterator[list[LegacyRow]]:
+        """Pages of rows. `longest` bounds a page's bytes; the next one is read meanwhile."""
+        with_embedding = embeddings and self.has_embedding
+        query = _sql("rows").format(
+            chosen=_sql("chosen"),
+            encoding=f"'{self._encoding}'",
+            order=_ORDERS[order],
+            updated_at="m.updated_at" if "updated_at" in self._columns else "NULL::timestamptz",
+            namespace="m.namespace::text" if "namespace" in self._columns else "NULL::text",
+            embedding="m.embedding::text" if with_embedding else "NULL::text",
+        )
+        size = max(longest, 1) + (_EMBEDDING_BYTES if with_embedding else 0)
+        count = max(1, min(_PAGE_ROWS, _PAGE_BYTES // size))
+        with _reading():
+            async with self._turn:
+                cursor = await self._connection.cursor(
+                    query,
+                    selection.workspace,
+                    selection.limit,
+                    workspaces,
+                    slots.workspace_ids,
+                    slots.scopes,
+                    slots.numbers,
+                    ids,
+                )
+        following = asyncio.create_task(self._page(cursor, count))
+        try:
+            while page := await following:
+                following = asyncio.create_task(self._page(cursor, count))
+                yield page
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+
+    async def _page(self, cursor: Any, count: int) -> list[LegacyRow]:
+        with _reading():
+            async with self._turn:
+                records = await cursor.fetch(count)
+        return [LegacyRow(*record) for record in records]
+
+    async def _fetch(self, query: str, *values: Any) -> list[Any]:
+        with _reading():
+            async with self._turn:
+                rows: list[Any] = await self._connection.fetch(query, *values)
+                return rows
+
+
+@asynccontextmanager
+async def open_legacy(url: str) -> AsyncIterator[Legacy]:
+    """Connect, check that the tables are those we know, and hold one snapshot of them."""
+    connection = await _connect(url)
+    try:
+        with _reading():
+            columns = await _check_tables(connection)
+            encoding = await connection.fetchval("SHOW server_encoding")
+            transaction = connection.transaction(isolation="repeatable_read", readonly=True)
+            await transaction.start()
+        # SQL_ASCII means that nobody knows: the bytes come as they are and are judged one by one.
+        yield Legacy(connection, columns, "SQL_ASCII" if encoding == "SQL_ASCII" else "UTF8")
+    finally:
+        # Nothing was written, so there is nothing to end in good order.
+        connection.terminate()
+
+
+def describe(url: str) -> str:
+    """The address without what must not be printed."""
+    parts = urlsplit(url)
+    host = parts.hostname or parse_qs(parts.query).get("host", ["localhost"])[0]
+    try:
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        port = ""
+    return f"{host}{port}{parts.path}"
+
+
+async def _connect(url: str) -> Any:
+    try:
+        return await asyncpg.connect(
+            url,
+            timeout=_CONNECT_SECONDS,
+            command_timeout=None,
+            # Prepared statements do not live long behind a pooler, and each is used once.
+            statement_cache_size=0,
+            server_settings={
+                "application_name": "memory-backfill",
+                "timezone": "UTC",
+                # The snapshot has to live as long as the plugin takes.
+                "statement_timeout": "0",
+                "idle_in_transaction_session_timeout": "0",
+            },
+        )
+    except _WRONG_ADDRESS as error:
+        raise ConfigurationError(
+            f"the legacy database {describe(url)} refuses us: {_reason(error, url)};"
+            " check DATABASE_URL"
+        ) from None
+    except ValueError as error:
+        raise ConfigurationError(
+            f"DATABASE_URL is no PostgreSQL address: {_reason(error, url)}"
+        ) from None
+    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        raise SourceUnavailable(
+            f"the legacy database {describe(url)} cannot be reached: {_reason(error, url)}"
+        ) from None
+
+
+async def _check_tables(connection: Any) -> set[str]:
+    """The columns of `agent_memories`; one sentence when something that we need is not there."""
+    found: dict[str, dict[str, str]] = {table: {} for table in _REQUIRED}
+    for row in await connection.fetch(_sql("columns")):
+        found[row["table_name"]][row["column_name"]] = row["type"]
+    for table, needed in _REQUIRED.items():
+        if not found[table]:
+            raise ConfigurationError(
+                f"the database has no table {table}: is DATABASE_URL the legacy database?"
+            )
+        missing = sorted(needed.keys() - found[table].keys())
+        if missing:
+            raise ConfigurationError(f"the table {table} has no column {', '.join(missing)}")
+        for column, kind in needed.items():
+            if kind is not None and found[table][column] != kind:
+                raise ConfigurationError(
+                    f"the column {table}.{column} is {found[table][column]}, not {kind}"
+                )
+    return set(found["agent_memories"]) & {*_OPTIONAL, *_REQUIRED["agent_memories"]}
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """The driver's exceptions end here."""
+    try:
+        yield
+    except asyncpg.InsufficientPrivilegeError as error:
+        raise ConfigurationError(f"the legacy database does not let us read: {error}") from None
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+        raise SourceUnavailable(
+            f"the legacy database went away ({type(error).__name__}: {error});"
+            " run the same command again, it goes on where it stopped"
+        ) from None
+
+
+def _reason(error: Exception, url: str) -> str:
+    """What the driver says, unless it repeats the address with what is secret in it."""
+    text = f"{type(error).__name__}: {error}".rstrip(": ")
+    secrets = _secrets(url)
+    return type(error).__name__ if any(secret in text for secret in secrets) else text
+
+
+def _secrets(url: str) -> list[str]:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return [url]
+    found = [parts.password, *parse_qs(parts.query).get("password", [])]
+    return [form for secret in found if secret for form in (secret, unquote(secret))]
+
+
+@cache
+def _sql(name: str) -> str:
+    return resources.files("backfill").joinpath("sql", f"{name}.sql").read_text(encoding="utf-8")

@@ -1,0 +1,49 @@
+"""The account of an apply: every row that was scanned is written or rejected."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from backfill.errors import Unaccounted
+from backfill.mapping import LegacyRow
+from backfill.progress import Reporter
+from backfill.rejects import Rejects
+
+
+@dataclass
+class Tally:
+    """Counts rows as they are settled. `unchanged` ones were there before, and are written too."""
+
+    reporter: Reporter
+    rejects: Rejects
+    scanned: int = 0
+    written: int = 0
+    unchanged: int = 0
+    without_time: int = 0
+
+    def wrote(self, row: LegacyRow) -> None:
+        """The plugin has acknowledged it."""
+        self.written += 1
+        if row.created_at is None:
+            self.without_time += 1
+        self.reporter.advance()
+
+    def found(self, count: int = 1) -> None:
+        """The plugin has it already, and it is equal."""
+        self.written += count
+        self.unchanged += count
+        self.reporter.advance(count)
+
+    def reject(self, row: LegacyRow, reason: str) -> dict[str, Any]:
+        """It cannot be carried; the answer is its line in the rejects file."""
+        self.reporter.advance()
+        return self.rejects.add(row, reason)
+
+    def close(self, expected: int) -> None:
+        """Fail loudly unless every row of the snapshot is accounted for."""
+        settled = self.written + self.rejects.count
+        if not expected == self.scanned == settled:
+            raise Unaccounted(
+                f"the account does not balance: the snapshot has {expected:,} rows,"
+                f" {self.scanned:,} were scanned, {self.written:,} written and"
+                f" {self.rejects.count:,} rejected; do not trust this run, run -verify --verify-all"
+            )

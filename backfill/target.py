@@ -1,0 +1,219 @@
+"""The plugin, asked with patience: a bulk tool waits where an agent gives up.
+
+A plugin that is busy (429), down (503) or gone is waited for, all workers together, and the
+operator is told why. What it refuses is the caller's to judge. `PATIENCE` seconds without an
+answer end the run.
+"""
+
+import asyncio
+import random
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Literal, TypeVar
+
+from backfill.errors import ConfigurationError, TargetBroken, TargetUnavailable
+from backfill.lanes import Lanes
+from backfill.mapping import kind_of
+from backfill.progress import Reporter
+from contract import (
+    Breaker,
+    ContractViolation,
+    Forbidden,
+    HealthResponse,
+    ListRequest,
+    Memory,
+    MemoryClient,
+    MemoryDigest,
+    MemoryPluginError,
+    NamespaceUpsert,
+    SearchRequest,
+    Unavailable,
+)
+
+DEFAULT_TIMEOUT = "60s"
+PATIENCE = 120.0
+PUTS_AT_ONCE = 8
+_TRIES_ON_500 = 3
+_FIRST_PAUSE = 0.2
+_LONGEST_PAUSE = 5.0
+
+Answer = TypeVar("Answer")
+
+
+class Target:
+    """One plugin and what it offers."""
+
+    def __init__(
+        self,
+        client: MemoryClient,
+        health: HealthResponse,
+        reporter: Reporter,
+        *,
+        max_rps: float | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        self.client = client
+        self.capabilities = frozenset(health.capabilities)
+        self.extensions = frozenset(health.extensions or ())
+        self.requests = 0
+        self._reporter = reporter
+        self._interval = 1 / max_rps if max_rps else 0.0
+        self._patience = patience
+        self._resume_at = 0.0
+        self._next_slot = 0.0
+        self._last_remark = ""
+
+    async def ask(self, call: Callable[[], Awaitable[Answer]]) -> Answer:
+        """Make a call until it is answered; a 500 is believed after a few tries.
+
+        Raises what the plugin refuses with, as `contract` does; `Unavailable` only for a 500.
+        """
+        failures = 0
+        failing_since: float | None = None
+        while True:
+            await self._wait_for_turn()
+            self.requests += 1
+            try:
+                answer = await call()
+            except Unavailable as error:
+                failures += 1
+                if error.status == 500 and failures >= _TRIES_ON_500:
+                    raise
+                now = _now()
+                failing_since = now if failing_since is None else failing_since
+                if now - failing_since >= self._patience:
+                    raise TargetUnavailable(
+                        f"the plugin has not answered for {now - failing_since:.0f} s ({error});"
+                        " run the same command again, it goes on where it stopped"
+                    ) from None
+                self._slow_down(error, failures)
+            except ContractViolation as error:
+                raise TargetBroken(
+                    f"the plugin does not keep the contract ({error});"
+                    " `memory-harness run` shows what is wrong with it"
+                ) from None
+            except Forbidden as error:
+                if error.status == 401:
+                    raise ConfigurationError(
+                        f"the plugin wants a token ({error}): set MEMORY_PLUGIN_TOKEN"
+                    ) from None
+                raise
+            else:
+                self._last_remark = ""
+                return answer
+
+    async def put_namespaces(self, names: Iterable[str]) -> None:
+        """Create or refresh each, some at a time."""
+
+        async def put(name: str) -> None:
+            upsert = NamespaceUpsert(kind=kind_of(name))
+            await self._must(lambda: self.client.put_namespace(name, upsert), f"PUT of {name}")
+
+        async with Lanes(PUTS_AT_ONCE) as lanes:
+            for name in names:
+                await lanes.start(put(name))
+
+    async def search(self, request: SearchRequest) -> list[Memory]:
+        """What a search returns."""
+        answer = await self._must(lambda: self.client.search(request), "search")
+        return answer.memories
+
+    async def pages(
+        self, namespaces: Sequence[str], fields: Literal["full", "digest"], size: int
+    ) -> AsyncIterator[list[Any]]:
+        """Everything in the namespaces, in id order; the next page is read meanwhile."""
+
+        async def page(cursor: str | None) -> Any:
+            request = ListRequest(
+                namespaces=list(namespaces), cursor=cursor, limit=size, fields=fields
+            )
+            return await self._must(lambda: self.client.list_page(request), "list")
+
+        last: Memory | MemoryDigest | None = None
+        following = asyncio.create_task(page(None))
+        try:
+            while True:
+                got = await following
+                if got.next_cursor is not None:
+                    following = asyncio.create_task(page(got.next_cursor))
+                for memory in got.memories:
+                    if last is not None and memory.id.int <= last.id.int:
+                        raise TargetBroken(
+                            "the plugin's list is not in id order, or has an id twice:"
+                            f" {memory.id} came after {last.id}"
+                        )
+                    last = memory
+                yield got.memories
+                if got.next_cursor is None:
+                    return
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+
+    async def _must(self, call: Callable[[], Awaitable[Answer]], what: str) -> Answer:
+        """A call that a plugin has no reason to refuse."""
+        try:
+            return await self.ask(call)
+        except MemoryPluginError as error:
+            raise TargetBroken(
+                f"the plugin refuses a {what} with {error.status} ({error});"
+                " `memory-harness run` shows whether it keeps the contract"
+            ) from None
+
+    async def _wait_for_turn(self) -> None:
+        while True:
+            now = _now()
+            at = max(self._resume_at, self._next_slot)
+            if at <= now:
+                self._next_slot = now + self._interval
+                return
+            await asyncio.sleep(at - now)
+
+    def _slow_down(self, error: Unavailable, failures: int) -> None:
+        """Everybody pauses: more requests are the last thing that a busy plugin needs."""
+        pause = min(_FIRST_PAUSE * 2 ** min(failures, 10), _LONGEST_PAUSE)
+        pause *= random.uniform(0.5, 1.0)  # noqa: S311 - jitter is no secret
+        if error.retry_after is not None:
+            pause = min(error.retry_after, self._patience)
+        self._resume_at = max(self._resume_at, _now() + pause)
+        remark = f"slowing down: {error} (status {error.status})"
+        if remark != self._last_remark:
+            self._last_remark = remark
+            self._reporter.say(f"{remark}; waiting, up to {self._patience:.0f} s")
+
+
+@asynccontextmanager
+async def open_target(
+    url: str, reporter: Reporter, *, request_timeout: str | None, max_rps: float | None
+) -> AsyncIterator[Target]:
+    """Connect to a plugin that is healthy, or say in a sentence why it cannot be used."""
+    try:
+        client = MemoryClient(
+            url,
+            timeout=request_timeout or DEFAULT_TIMEOUT,
+            attempts=1,
+            # Capabilities must not change under a run: what was planned is what is sent.
+            refresh=sys.float_info.max,
+            breaker=Breaker(failures=sys.maxsize),
+        )
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from None
+    async with client:
+        try:
+            health = await client.health()
+        except Unavailable as error:
+            raise TargetUnavailable(f"the plugin at {url} is not healthy: {error}") from None
+        except MemoryPluginError as error:
+            raise TargetUnavailable(f"what answers at {url} is no memory plugin: {error}") from None
+        if health.status != "ok":
+            raise TargetUnavailable(f"the plugin at {url} says of itself that it is degraded")
+        if not health.version.startswith("1."):
+            raise ConfigurationError(
+                f"the plugin speaks version {health.version} of the contract, we speak 1"
+            )
+        yield Target(client, health, reporter, max_rps=max_rps)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,147 @@
+"""`-verify`: is every row there, in its namespace, with its content?
+
+The proof is the best that the plugin allows: its `list`, a search that returns a namespace in
+full, or searches for the rows' own words. What none of them shows is unproven, never assumed.
+"""
+
+import random
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from uuid import UUID
+
+from backfill.errors import EXIT_MISMATCH, EXIT_OK, EXIT_UNPROVEN
+from backfill.extras import Extras
+from backfill.findings import Findings
+from backfill.listing import Listing
+from backfill.mapping import LegacyRow
+from backfill.plan import Plan, make_plan, only
+from backfill.probe import Rarity, look_for, pick
+from backfill.run import Run
+from backfill.sighting import Sighting
+from backfill.source import Pair
+from contract import MAX_LIMIT
+
+_NAMES_IN_SEARCH = 100
+
+
+@dataclass
+class Verification:
+    """What was compared, how, and what came of it."""
+
+    seed: int | None
+    sampled: int
+    population: int
+    findings: Findings
+    no_extras: bool
+    proofs: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def exit_code(self) -> int:
+        """1 for what is wrong, 4 for what could not be proven, else 0."""
+        found = self.findings
+        if found.mismatches or found.rejected or (self.no_extras and found.extras):
+            return EXIT_MISMATCH
+        return EXIT_UNPROVEN if found.counts["unproven"] else EXIT_OK
+
+
+async def verify(run: Run, everything: Plan) -> Verification:
+    """Compare a sample of the workspaces, or all of them."""
+    population = everything.known_workspaces()
+    seed, chosen = _draw(population, run.options.verify_sample, run.options.seed)
+    if seed is not None:
+        run.reporter.say(f"sample drawn with --seed {seed}")
+    findings = Findings(show_content=run.options.show_content)
+    sampled = len(population if chosen is None else chosen)
+    result = Verification(seed, sampled, len(population), findings, run.options.no_extras)
+    pairs: Sequence[Pair] = everything.pairs
+    if chosen is not None:
+        pairs = only(pairs, chosen)
+        # Rows without a workspace are in no sample, and are left behind all the same.
+        known = set(population)
+        for pair in everything.pairs:
+            if pair.workspace_id not in known:
+                reason = everything.rejected[pair.workspace_id, pair.scope]
+                findings.rejected[reason] += pair.rows
+    await _compare(run, make_plan(everything.workspaces, pairs), chosen, everything, result)
+    findings.settle()
+    return result
+
+
+async def _compare(
+    run: Run, plan: Plan, chosen: list[UUID] | None, everything: Plan, result: Verification
+) -> None:
+    findings = result.findings
+    has_list = "list" in run.target.extensions
+    extras = Extras(run.legacy, everything, findings)
+    prover: Listing | Sighting
+    if has_list:
+        prover = Listing(run, plan, findings, extras)
+    else:
+        plan = make_plan(plan.workspaces, plan.pairs, portion_of_one=True)
+        prover = Sighting(run, plan, findings, extras, await _learn(run, plan, chosen))
+    run.reporter.start("verify", plan.rows)
+    embeddings = not has_list and "embedding" in run.target.capabilities
+    rows = run.rows(plan, "slot", workspaces=chosen, embeddings=embeddings)
+    while (row := await rows.head()) is not None and row.slot is None:
+        rows.take()
+        findings.rejected[plan.rejected[row.workspace_id, row.scope]] += 1
+        run.reporter.advance()
+    for slot, portion in enumerate(plan.portions):
+        proof = await prover.prove(slot, portion, rows)
+        result.proofs.update(dict.fromkeys(portion.namespaces, proof))
+    await extras.flush()
+    run.reporter.finish()
+    if len(result.proofs) < len(set(everything.namespaces.values())) or not has_list:
+        await _look_elsewhere(run, everything, findings)
+
+
+def _draw(
+    population: Sequence[UUID], size: int | None, seed: int | None
+) -> tuple[int | None, list[UUID] | None]:
+    """The seed and the sample; neither when all are taken."""
+    if size is None or size >= len(population):
+        return None, None
+    seed = secrets.randbits(32) if seed is None else seed
+    return seed, sorted(random.Random(seed).sample(population, size))  # noqa: S311 - to be repeated
+
+
+async def _learn(run: Run, plan: Plan, chosen: list[UUID] | None) -> Rarity:
+    """Count the words, if there is a namespace that needs to be searched for them."""
+    rarity = Rarity()
+    large = any(portion.rows >= MAX_LIMIT for portion in plan.portions)
+    if large and "fts" in run.target.capabilities:
+        rows = run.rows(plan, "slot", workspaces=chosen)
+        while (row := await rows.head()) is not None:
+            rows.take()
+            if row.slot is not None and plan.portions[row.slot].rows >= MAX_LIMIT:
+                rarity.learn((row.content or b"").decode(errors="replace"))
+    return rarity
+
+
+async def _look_elsewhere(run: Run, plan: Plan, findings: Findings) -> None:
+    """Search the other namespaces for rows that are not where they belong: they may have moved."""
+    lost = islice(
+        (line for line in findings.differences() if line["result"] in ("missing", "unproven")),
+        run.options.max_diffs,
+    )
+    ids = [UUID(line["id"]) for line in lost]
+    if not ids:
+        return
+    names, rarity = sorted(set(plan.namespaces.values())), Rarity()
+    for row in await run.rows_by_id(plan, ids):
+        proper = plan.namespace_of(row.workspace_id, row.scope)
+        others = [name for name in names if name != proper]
+        seen_in = await _find(run, others, row, rarity)
+        if seen_in is not None:
+            findings.seen_elsewhere(row.id, row.workspace_id, proper, seen_in)
+
+
+async def _find(run: Run, namespaces: Sequence[str], row: LegacyRow, rarity: Rarity) -> str | None:
+    for start in range(0, len(namespaces), _NAMES_IN_SEARCH):
+        some = namespaces[start : start + _NAMES_IN_SEARCH]
+        async for memories in look_for(run.target, some, row, rarity):
+            if memory := pick(memories, row.id):
+                return memory.namespace
+    return None

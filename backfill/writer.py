@@ -1,0 +1,194 @@
+"""Rows become writes: in batches where the plugin takes them, else one by one in order."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from backfill.errors import ConfigurationError, TargetBroken
+from backfill.lanes import Lanes
+from backfill.mapping import LegacyRow, single_of
+from backfill.rejects import refusal
+from backfill.target import Target
+from contract import (
+    MAX_WRITES,
+    BadRequest,
+    BatchFailure,
+    BatchWrite,
+    Forbidden,
+    MemoryPluginError,
+    MemoryWriteResponse,
+    NotFound,
+    Unavailable,
+)
+
+BATCH_BYTES = 2 * 1024 * 1024
+_WRITE_BYTES = 600
+_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A row and the write that carries it."""
+
+    row: LegacyRow
+    write: BatchWrite
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes on the wire."""
+        return len(self.row.content or b"") + len(self.row.embedding or "") + _WRITE_BYTES
+
+
+class Writer:
+    """Sends items; each ends with `wrote` or with `reject`, and nothing else."""
+
+    def __init__(
+        self,
+        target: Target,
+        lanes: Lanes,
+        wrote: Callable[[LegacyRow], None],
+        reject: Callable[[LegacyRow, str], object],
+    ) -> None:
+        self._target = target
+        self._lanes = lanes
+        self._wrote = wrote
+        self._reject = reject
+
+    def _accept(self, item: Item, answer: MemoryWriteResponse) -> None:
+        if answer.id != item.write.id or answer.namespace != item.write.namespace:
+            raise TargetBroken(
+                f"the plugin stored {item.write.id} of {item.write.namespace} as {answer.id}"
+                f" of {answer.namespace}: it does not keep MemoryWrite.id, and a repeat would"
+                " double every row"
+            )
+        self._wrote(item.row)
+
+    def _refuse(self, item: Item, status: int, message: str) -> None:
+        if status == NotFound.default_status:
+            raise TargetBroken(
+                f"the namespace {item.write.namespace} is gone although it was just made: the"
+                " target was wiped or replaced; run the same command again, it mends that"
+            )
+        self._reject(item.row, refusal(status, message, item.write.content))
+
+
+class BatchWriter(Writer):
+    """Many writes a request, several requests at a time, in no particular order."""
+
+    def __init__(
+        self,
+        target: Target,
+        lanes: Lanes,
+        wrote: Callable[[LegacyRow], None],
+        reject: Callable[[LegacyRow, str], object],
+    ) -> None:
+        super().__init__(target, lanes, wrote, reject)
+        self._most_bytes = BATCH_BYTES
+        self._batch: list[Item] = []
+        self._bytes = 0
+
+    async def add(self, item: Item) -> None:
+        """Send it with the next batch."""
+        if self._batch and (
+            len(self._batch) == MAX_WRITES or self._bytes + item.size > self._most_bytes
+        ):
+            await self._send_off()
+        self._batch.append(item)
+        self._bytes += item.size
+
+    async def write(self, items: Sequence[Item]) -> None:
+        """Send these, and return when each is settled."""
+        for item in items:
+            await self.add(item)
+        await self.flush()
+
+    async def flush(self) -> None:
+        """Return when everything that was added is settled."""
+        await self._send_off()
+        await self._lanes.join()
+
+    async def _send_off(self) -> None:
+        batch, self._batch, self._bytes = self._batch, [], 0
+        if batch:
+            await self._lanes.start(self._send(batch))
+
+    async def _send(self, items: list[Item], tries: int = 1) -> None:
+        writes = [item.write for item in items]
+        try:
+            answers = await self._target.ask(lambda: self._target.client.batch(writes))
+        except NotFound as error:
+            raise TargetBroken(
+                f"the plugin lists the extension batch and answers {error.status} to it"
+            ) from None
+        except Forbidden as error:
+            raise ConfigurationError(f"the plugin forbids the batch: {error}") from None
+        except (BadRequest, Unavailable) as error:
+            await self._halve(items, error)
+            return
+        again = []
+        for item, answer in zip(items, answers, strict=True):
+            if isinstance(answer, MemoryWriteResponse):
+                self._accept(item, answer)
+            elif _may_pass(answer) and tries < _TRIES:
+                again.append(item)
+            else:
+                self._refuse(item, _status(answer), answer.error.message)
+        if again:
+            await self._send(again, tries + 1)
+
+    async def _halve(self, items: list[Item], error: MemoryPluginError) -> None:
+        """The request as a whole failed: find the writes that it failed for."""
+        if len(items) == 1:
+            self._refuse(items[0], error.status, str(error))
+            return
+        if error.status == 413:
+            total = sum(item.size for item in items)
+            self._most_bytes = min(self._most_bytes, max(total // 2, 1))
+        middle = len(items) // 2
+        await self._send(items[:middle])
+        await self._send(items[middle:])
+
+
+class OrderedWriter(Writer):
+    """One write a request, each namespace in the given order, several namespaces at a time.
+
+    A namespace's next write waits for the answer to the last: without `created_at` the order
+    of the writes is all that newest-first reads have.
+    """
+
+    async def write(self, items: Sequence[Item]) -> None:
+        """Send these, and return when each is settled."""
+        chains: defaultdict[str, list[Item]] = defaultdict(list)
+        for item in items:
+            chains[item.write.namespace].append(item)
+        # The longest first: it decides when all are done.
+        for chain in sorted(chains.values(), key=len, reverse=True):
+            await self._lanes.start(self._write_chain(chain))
+        await self._lanes.join()
+
+    async def _write_chain(self, chain: Sequence[Item]) -> None:
+        for item in chain:
+            await self._write_one(item)
+
+    async def _write_one(self, item: Item) -> None:
+        namespace, memory = item.write.namespace, single_of(item.write)
+        try:
+            answer = await self._target.ask(lambda: self._target.client.write(namespace, memory))
+        except (BadRequest, Forbidden, NotFound, Unavailable) as error:
+            self._refuse(item, error.status, str(error))
+        else:
+            self._accept(item, answer)
+
+
+def _may_pass(answer: BatchFailure) -> bool:
+    return answer.error.code in ("internal", "unavailable")
+
+
+def _status(answer: BatchFailure) -> int:
+    return {
+        "bad_request": 400,
+        "forbidden": 403,
+        "not_found": 404,
+        "internal": 500,
+        "unavailable": 503,
+    }[answer.error.code]
