@@ -12,6 +12,7 @@ import secrets
 from dataclasses import dataclass
 from uuid import uuid4
 
+from contract import NAMESPACE_PATTERN
 from harness.curl import body_of
 from harness.errors import Failure
 from harness.exchange import Exchange, NoAnswer, Recorder, Request
@@ -19,6 +20,8 @@ from harness.exchange import Exchange, NoAnswer, Recorder, Request
 RUNS = "custom:conformance.runs"
 _BLOCK = 200
 _AT_ONCE = 8
+_LONGEST = 256
+_NAME = re.compile(NAMESPACE_PATTERN)
 _NOTE = re.compile(r"run ([0-9a-f]{12}) may use (?:the numbers below (\d+)|the name (\S+))")
 
 
@@ -45,9 +48,9 @@ class Ledger:
         self.open.add(name)
         return name
 
-    async def special_name(self, suffix: str) -> str:
+    async def special_name(self, suffix: str, longest: int) -> str:
         """A fresh name with a suffix, written down at once because nobody could guess it."""
-        name = f"{self.prefix}{self._next}{suffix}"
+        name = f"{self.prefix}{self._next}{suffix}"[:longest]
         self._next += 1
         self.open.add(name)
         await self._write_note(f"the name {name}")
@@ -111,7 +114,9 @@ class Ledger:
             rescue = await self._send("PATCH", path, {"expires_at": None})
             if rescue is not None and rescue.status == 200:
                 answer = await self._send("DELETE", path)
-        return answer is not None and answer.status in (204, 404)
+        # A name that no plugin may hold is refused instead of not found.
+        absent = {404} if _NAME.fullmatch(name) and len(name) <= _LONGEST else {400, 404}
+        return answer is not None and answer.status in {204, *absent}
 
     async def _send(self, method: str, path: str, body: object = None) -> Exchange | None:
         try:

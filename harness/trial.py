@@ -88,11 +88,16 @@ class Trial:
         self.names.add(name)
         return name
 
-    async def special_name(self, suffix: str) -> str:
-        """A name of this check's own that ends in a suffix, for checks of names as such."""
-        name = await self._ledger.special_name(suffix)
+    async def special_name(self, suffix: str, *, longest: int = 256) -> str:
+        """A name of this check's own with a suffix, cut to a length, for checks of names."""
+        name = await self._ledger.special_name(suffix, longest)
         self.names.add(name)
         return name
+
+    def own(self, name: str) -> None:
+        """Have a name deleted in the end that starts with one of this check's names."""
+        self._ledger.open.add(name)
+        self.names.add(name)
 
     async def put(self, name: str, **fields: Any) -> Exchange:
         """PUT a namespace, of kind custom unless the fields say otherwise."""

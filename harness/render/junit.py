@@ -10,6 +10,7 @@ from datetime import UTC
 from xml.etree.ElementTree import Element, indent, tostring
 
 from harness.render.markup import element
+from harness.render.story import story
 from harness.report import Report, Result
 
 _VERDICT = "verdict"
@@ -95,28 +96,12 @@ def _case(result: Result) -> Element:
     summary = result.message or f"expected {result.expected}, got {result.got}"
     about = {"type": result.outcome, "message": summary}
     if result.outcome == "fail":
-        case.append(element("failure", about, _story(result)))
+        case.append(element("failure", about, story(result)))
     elif result.outcome == "error":
-        case.append(element("error", about, _story(result)))
+        case.append(element("error", about, story(result)))
     elif result.outcome in ("unsupported", "excluded"):
         case.append(element("skipped", about))
     elif result.outcome == "warn":
         # JUnit knows no warnings: a passed case that says something.
-        case.append(element("system-out", {}, f"warning: {summary}\n{_story(result)}"))
+        case.append(element("system-out", {}, f"warning: {summary}\n{story(result)}"))
     return case
-
-
-def _story(result: Result) -> str:
-    lines = [f"contract: {result.sentence}"]
-    lines += [
-        f"{label}: {text}"
-        for label, text in (
-            ("why", result.message),
-            ("expected", result.expected),
-            ("got", result.got),
-        )
-        if text
-    ]
-    if result.curl:
-        lines += ["repeat it with:", *result.curl]
-    return "\n".join(lines)

@@ -1,0 +1,119 @@
+"""`propagation` is opaque: what goes in comes out."""
+
+from typing import Any
+
+from harness.check import check
+from harness.errors import Failure
+from harness.trial import Trial, expect_equal, shown
+
+_OPAQUE = "propagation: JSON object, opaque: stored and returned unchanged."
+_NEEDS = ["propagation"]
+
+
+def _same(one: object, other: object) -> bool:
+    """Equal as JSON: true is not 1, and 1 is 1.0."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return isinstance(one, bool) == isinstance(other, bool) and one == other
+
+
+async def _comes_back(trial: Trial, sent: dict[str, Any]) -> None:
+    name = await trial.namespace()
+    await trial.written(name, "pass it on", propagation=sent)
+    answer = (await trial.search(name)).expect(200)
+    got = answer.json["memories"][0].get("propagation")
+    if not _same(got, sent):
+        raise Failure(f"propagation {shown(sent)}", shown(got))
+
+
+@check("propagation.deep", _OPAQUE, needs=_NEEDS)
+async def deep(trial: Trial) -> None:
+    """Sends 50 levels of objects and lists, and every type of value."""
+    nested: Any = "bottom"
+    for level in range(25):
+        nested = {f"level {level}": [level, nested]}
+    await _comes_back(trial, {"nested": nested, "types": ["", 0, -1, 0.5, True, False, None]})
+
+
+@check("propagation.nulls", _OPAQUE, needs=_NEEDS)
+async def nulls(trial: Trial) -> None:
+    """Sends nulls as values, in lists and in nested objects: they are values too."""
+    await _comes_back(trial, {"a": None, "b": [None, {"c": None}], "d": {"e": None}})
+
+
+@check("propagation.unicode", _OPAQUE, needs=_NEEDS)
+async def unicode(trial: Trial) -> None:
+    """Sends keys and values in many scripts, in both Unicode forms, with control characters."""
+    await _comes_back(
+        trial,
+        {
+            "": "empty key",
+            "ключ": "значение",
+            "鍵": ["値", "🗝️"],
+            "caf\u00e9": 1,
+            "cafe\u0301": 2,
+            "quotes": "\"'\\ \n\t\u0001\u2028",
+            "key with spaces and. dots $ and [0]": True,
+        },
+    )
+
+
+@check("propagation.large-numbers", _OPAQUE, needs=_NEEDS)
+async def large_numbers(trial: Trial) -> None:
+    """Sends integers beyond 53 and 64 bits and small fractions: no rounding."""
+    await _comes_back(
+        trial,
+        {
+            "beyond double": 9007199254740993,
+            "int64": [9223372036854775807, -9223372036854775808],
+            "beyond int64": 18446744073709551616,
+            "fractions": [0.1, 1e-7, 1.7976931348623157e308, 2.2250738585072014e-308],
+        },
+    )
+
+
+@check("propagation.empty", _OPAQUE, needs=_NEEDS)
+async def empty(trial: Trial) -> None:
+    """Sends the empty object: it is an object, not nothing."""
+    await _comes_back(trial, {})
+
+
+@check("propagation.large", _OPAQUE, needs=_NEEDS)
+async def large(trial: Trial) -> None:
+    """Sends 1,000 keys."""
+    await _comes_back(trial, {f"key {number}": [number] * 5 for number in range(1000)})
+
+
+@check("propagation.is-replaced", "The write replaces the whole memory in place.", needs=_NEEDS)
+async def is_replaced(trial: Trial) -> None:
+    """Writes twice with one id and different objects: the second one, not a mixture."""
+    name = await trial.namespace()
+    memory_id = await trial.written(name, "x", id=trial.uuid(), propagation={"old": 1, "both": 1})
+    await trial.written(name, "x", id=memory_id, propagation={"new": 2, "both": 2})
+    rows = await trial.found(name)
+    expect_equal("propagation", [row.propagation for row in rows], [{"new": 2, "both": 2}])
+
+
+@check("propagation.in-every-search", _OPAQUE, needs=["propagation", "fts"])
+async def in_every_search(trial: Trial) -> None:
+    """Finds the memory by its words: the object comes with it."""
+    name = await trial.namespace()
+    await trial.written(name, "a walrus", propagation={"to": None})
+    rows = await trial.found(name, query="walrus")
+    expect_equal("propagation", [row.propagation for row in rows], [{"to": None}])
+
+
+@check(
+    "propagation.must-be-an-object",
+    "A wrong type anywhere: 400 with a message that names the field.",
+    needs=_NEEDS,
+)
+async def must_be_an_object(trial: Trial) -> None:
+    """Sends a list, a string, a number and a boolean."""
+    name = await trial.namespace()
+    others: list[object] = [[], [1], "text", 7, True]
+    for other in others:
+        (await trial.write(name, "x", propagation=other)).expect_error(400, "bad_request")
+    expect_equal("memories", await trial.contents(name), [])

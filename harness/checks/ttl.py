@@ -1,0 +1,305 @@
+"""What has expired is gone from the instant on, by the plugin's own clock.
+
+Waits run side by side with other checks. Each look is judged only when it certainly happened
+before or certainly after the instant, so a slow plugin or a clock that is off does no harm.
+"""
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from contract import format_time
+from harness.check import check
+from harness.checks.embedding import at_angle
+from harness.checks.namespaces import namespace_of
+from harness.clock import PluginClock
+from harness.exchange import Exchange
+from harness.trial import Trial, expect, expect_equal, memories_of
+
+_NEEDS = ["ttl"]
+_INSTANT = (
+    "Expired memories, and memories in an expired namespace, are never returned, from the instant"
+    " they expire."
+)
+_GONE = (
+    "An expired namespace is gone: a write into it gets 404, a PUT creates it anew and empty (with"
+    " no TTL unless the body has one)."
+)
+_RESCUE = (
+    "Only PATCH with a later expires_at or null brings an expired namespace back with the rows it"
+    " still has."
+)
+_KEEPS = "PUT with kind alone must not wipe a TTL set by PATCH; an explicit null clears it."
+
+
+def soon(trial: Trial, clock: PluginClock, seconds: float = 2) -> datetime:
+    """A whole second of the plugin's time, at least so far ahead."""
+    moment = clock.at(trial.wire.exchanges[-1].received) + timedelta(seconds=seconds + 1)
+    return moment.replace(microsecond=0)
+
+
+async def wait_for(trial: Trial, clock: PluginClock, moment: datetime) -> None:
+    """Wait until the plugin's clock is certainly past the moment."""
+    while True:
+        answer = await trial.send("GET", "/v1/health")
+        if clock.saw(answer).was_after(moment):
+            return
+        left = (moment - clock.saw(answer).earliest).total_seconds()
+        await trial.sleep(max(left, 0.01))
+
+
+async def watch(
+    trial: Trial,
+    clock: PluginClock,
+    moment: datetime,
+    look: Callable[[], Awaitable[Exchange]],
+    judge: Callable[[Exchange, bool], None],
+) -> bool:
+    """Look again and again until after the moment; True if one look certainly came before it.
+
+    `judge` gets each look that is certain, and whether the moment had come.
+    """
+    looked_before = False
+    while True:
+        answer = await look()
+        seen = clock.saw(answer)
+        if seen.was_before(moment):
+            judge(answer, False)
+            looked_before = True
+        elif seen.was_after(moment):
+            judge(answer, True)
+            return looked_before
+        left = (moment - seen.latest).total_seconds()
+        await trial.sleep(left - 0.2 if left > 0.4 else 0.03)
+
+
+async def vanishes(trial: Trial, fields_of: Callable[[str], dict[str, Any]] | None = None) -> None:
+    """One memory with a TTL beside one without: both are there until the instant, then one."""
+    name = await trial.namespace()
+    clock = await trial.clock(name)
+    search = {} if fields_of is None else fields_of("search")
+    write = {} if fields_of is None else fields_of("write")
+    await trial.written(name, "lasting walrus", **write)
+
+    def judge(answer: Exchange, over: bool) -> None:
+        found = sorted(row.content for row in memories_of(answer))
+        wanted = ["lasting walrus"] if over else ["fleeting walrus", "lasting walrus"]
+        expect_equal("after the instant" if over else "before the instant", found, wanted)
+
+    for seconds in (2, 6, 18):
+        moment = soon(trial, clock, seconds)
+        await trial.written(name, "fleeting walrus", expires_at=format_time(moment), **write)
+        if await watch(trial, clock, moment, lambda: trial.search(name, **search), judge):
+            return
+    trial.warn("the plugin is too slow to see whether a memory is there until it expires")
+
+
+@check("ttl.memory-expires-on-time", _INSTANT, needs=_NEEDS)
+async def memory_expires_on_time(trial: Trial) -> None:
+    """Looks all the time around the instant: there before, gone after."""
+    await vanishes(trial)
+
+
+@check("ttl.in-text-search", _INSTANT, needs=["ttl", "fts"])
+async def in_text_search(trial: Trial) -> None:
+    """The same in a search by words."""
+    await vanishes(trial, lambda call: {"query": "walrus"} if call == "search" else {})
+
+
+@check("ttl.in-embedding-search", _INSTANT, needs=["ttl", "embedding"])
+async def in_embedding_search(trial: Trial) -> None:
+    """The same in a search by meaning."""
+    await vanishes(trial, lambda _: {"embedding": at_angle(0)})
+
+
+@check("ttl.in-listing", "list: all live memories.", needs=["ttl", "list"])
+async def in_listing(trial: Trial) -> None:
+    """A listing leaves out expired memories, and those of an expired namespace."""
+    name, expiring = await trial.namespace(), await trial.namespace()
+    clock = await trial.clock(name)
+    moment = soon(trial, clock, 1)
+    await trial.written(name, "lasting")
+    await trial.written(name, "fleeting", expires_at=format_time(moment))
+    await trial.written(expiring, "in an expiring namespace")
+    (await trial.patch(expiring, expires_at=format_time(moment))).expect(200)
+    await wait_for(trial, clock, moment)
+    page = (await trial.list_page(name, expiring)).expect(200).json
+    expect_equal("listed", [row["content"] for row in page["memories"]], ["lasting"])
+
+
+@check("ttl.past-is-never-returned", _INSTANT, needs=_NEEDS)
+async def past_is_never_returned(trial: Trial) -> None:
+    """Writes memories that expired an hour and a year ago: none is ever seen."""
+    name = await trial.namespace()
+    clock = await trial.clock(name)
+    now = clock.at(trial.wire.exchanges[-1].received)
+    for ago in (timedelta(hours=1), timedelta(days=365)):
+        (await trial.write(name, "stale", expires_at=format_time(now - ago))).expect(201)
+    expect_equal("found", await trial.contents(name), [])
+
+
+@check("ttl.does-not-eat-the-limit", _INSTANT, needs=_NEEDS)
+async def does_not_eat_the_limit(trial: Trial) -> None:
+    """Three live memories below five newer expired ones: a limit of 3 returns the three."""
+    name = await trial.namespace()
+    await trial.fill(name, ["live 0", "live 1", "live 2"])
+    await trial.fill(
+        name, [f"stale {number}" for number in range(5)], expires_at="2001-01-01T00:00:00Z"
+    )
+    found = await trial.contents(name, limit=3)
+    expect_equal("found", sorted(found), ["live 0", "live 1", "live 2"])
+
+
+@check("ttl.is-returned", "Times are RFC 3339 with an offset, answered in UTC (Z).", needs=_NEEDS)
+async def is_returned(trial: Trial) -> None:
+    """Sets expires_at with an offset and reads the same instant back in UTC."""
+    name = await trial.namespace()
+    await trial.written(name, "x", expires_at="2099-06-30T23:30:00.250+05:30")
+    row = (await trial.search(name)).expect(200).json["memories"][0]
+    expect(str(row.get("expires_at")).endswith("Z"), "a time that ends in Z", row)
+    got = (await trial.found(name))[0].expires_at
+    expect_equal("expires_at", got, datetime(2099, 6, 30, 18, 0, 0, 250_000, UTC))
+    made = namespace_of(await trial.put(name, expires_at="2099-01-01T00:00:00-01:00"))
+    expect_equal("of the namespace", made.expires_at, datetime(2099, 1, 1, 1, tzinfo=UTC))
+
+
+@check("ttl.write-again-without", "An absent optional field becomes unset.", needs=_NEEDS)
+async def write_again_without(trial: Trial) -> None:
+    """Writes a memory again without its TTL: it no longer expires."""
+    name = await trial.namespace()
+    clock = await trial.clock(name)
+    moment = soon(trial, clock)
+    memory_id = await trial.written(name, "x", id=trial.uuid(), expires_at=format_time(moment))
+    await trial.written(name, "x", id=memory_id)
+    await wait_for(trial, clock, moment)
+    expect_equal("found", await trial.contents(name), ["x"])
+
+
+@check("ttl.namespace-expires-on-time", _INSTANT, needs=_NEEDS)
+async def namespace_expires_on_time(trial: Trial) -> None:
+    """Gives a namespace a TTL by PATCH and looks all the time around the instant."""
+    name, other = await trial.namespace(), await trial.namespace()
+    clock = await trial.clock(name)
+    await trial.written(name, "fleeting")
+    await trial.written(other, "lasting")
+
+    def judge(answer: Exchange, over: bool) -> None:
+        found = sorted(row.content for row in memories_of(answer))
+        wanted = ["lasting"] if over else ["fleeting", "lasting"]
+        expect_equal("after the instant" if over else "before the instant", found, wanted)
+
+    moment = soon(trial, clock)
+    (await trial.patch(name, expires_at=format_time(moment))).expect(200)
+    if not await watch(trial, clock, moment, lambda: trial.search(name, other), judge):
+        trial.warn("the plugin is too slow to see whether a namespace is there until it expires")
+
+
+@check("ttl.no-write-into-an-expired-namespace", _GONE, needs=_NEEDS)
+async def no_write_into_an_expired_namespace(trial: Trial) -> None:
+    """Lets a namespace expire and writes into it: 404."""
+    name = trial.name()
+    clock = await trial.clock(await trial.namespace())
+    moment = soon(trial, clock, 1)
+    (await trial.put(name, expires_at=format_time(moment))).expect(200)
+    await wait_for(trial, clock, moment)
+    (await trial.write(name, "too late")).expect_error(404, "not_found")
+
+
+@check("ttl.put-makes-an-expired-namespace-anew", _GONE, needs=_NEEDS)
+async def put_makes_an_expired_namespace_anew(trial: Trial) -> None:
+    """PUTs an expired namespace: empty, without metadata and TTL, and it can be written to."""
+    name = await trial.namespace(metadata={"old": True})
+    clock = await trial.clock(name)
+    await trial.written(name, "of the old one")
+    moment = soon(trial, clock, 1)
+    (await trial.patch(name, expires_at=format_time(moment))).expect(200)
+    await wait_for(trial, clock, moment)
+    anew = namespace_of(await trial.put(name))
+    expect_equal("expires_at", anew.expires_at, None)
+    expect_equal("metadata", anew.metadata, None)
+    expect(anew.created_at >= moment, f"created_at after {moment}", anew.created_at)
+    expect_equal("memories", await trial.contents(name), [])
+    await trial.written(name, "of the new one")
+    expect_equal("memories", await trial.contents(name), ["of the new one"])
+
+
+@check("ttl.patch-rescues", _RESCUE, needs=_NEEDS)
+async def patch_rescues(trial: Trial) -> None:
+    """Brings back two expired namespaces by PATCH, one with null and one with a later time."""
+    clock = await trial.clock(await trial.namespace())
+    moment = soon(trial, clock, 1)
+    names = [await trial.namespace(), await trial.namespace()]
+    for name in names:
+        await trial.written(name, f"in {name}")
+        (await trial.patch(name, expires_at=format_time(moment))).expect(200)
+    await wait_for(trial, clock, moment)
+    for name, until in zip(names, (None, moment + timedelta(hours=1)), strict=True):
+        rescued = await trial.patch(name, expires_at=until and format_time(until))
+        expect_equal("expires_at", namespace_of(rescued).expires_at, until)
+        rest = await trial.contents(name)
+        expect(set(rest) <= {f"in {name}"}, "nothing but the rows it had", rest)
+        await trial.written(name, "alive again")
+        found = await trial.contents(name)
+        expect("alive again" in found, "the new memory to be found", found)
+
+
+@check("ttl.other-patches-do-not-rescue", _RESCUE, needs=_NEEDS)
+async def other_patches_do_not_rescue(trial: Trial) -> None:
+    """PATCHes the metadata of an expired namespace: 404, and it stays gone."""
+    name = await trial.namespace()
+    clock = await trial.clock(name)
+    await trial.written(name, "gone")
+    moment = soon(trial, clock, 1)
+    (await trial.patch(name, expires_at=format_time(moment))).expect(200)
+    await wait_for(trial, clock, moment)
+    (await trial.patch(name, metadata={"a": 1})).expect_error(404, "not_found")
+    expect_equal("memories", await trial.contents(name), [])
+
+
+@check("ttl.put-keeps-the-ttl", _KEEPS, needs=_NEEDS)
+async def put_keeps_the_ttl(trial: Trial) -> None:
+    """Sets a TTL by PATCH and PUTs with the kind alone, twice: the TTL stays and counts."""
+    name = await trial.namespace()
+    clock = await trial.clock(name)
+    await trial.written(name, "fleeting")
+    moment = soon(trial, clock, 1)
+    (await trial.patch(name, expires_at=format_time(moment))).expect(200)
+    for _ in range(2):
+        expect_equal("expires_at", namespace_of(await trial.put(name)).expires_at, moment)
+    patched = namespace_of(await trial.patch(name, metadata={"a": 1}))
+    expect_equal("expires_at after a PATCH of the metadata", patched.expires_at, moment)
+    await wait_for(trial, clock, moment)
+    expect_equal("memories", await trial.contents(name), [])
+
+
+@check("ttl.null-clears-the-ttl", _KEEPS, needs=_NEEDS)
+async def null_clears_the_ttl(trial: Trial) -> None:
+    """Clears the TTL of two namespaces before it ends, by PUT and by PATCH: they live on."""
+    names = [await trial.namespace(), await trial.namespace()]
+    clock = await trial.clock(names[0])
+    moment = soon(trial, clock)
+    for name in names:
+        await trial.written(name, f"in {name}")
+        (await trial.patch(name, expires_at=format_time(moment))).expect(200)
+    cleared = [
+        namespace_of(await trial.put(names[0], expires_at=None)),
+        namespace_of(await trial.patch(names[1], expires_at=None)),
+    ]
+    expect_equal("expires_at", [row.expires_at for row in cleared], [None, None])
+    await wait_for(trial, clock, moment)
+    found = await trial.contents(*names)
+    expect_equal("memories", sorted(found), sorted(f"in {name}" for name in names))
+
+
+@check("ttl.patch-moves-the-end", _RESCUE, needs=_NEEDS)
+async def patch_moves_the_end(trial: Trial) -> None:
+    """Moves a TTL to later before it ends: the namespace lives through the first end."""
+    name = await trial.namespace()
+    clock = await trial.clock(name)
+    await trial.written(name, "x")
+    moment = soon(trial, clock, 1)
+    (await trial.patch(name, expires_at=format_time(moment))).expect(200)
+    later = moment + timedelta(hours=1)
+    (await trial.patch(name, expires_at=format_time(later))).expect(200)
+    await wait_for(trial, clock, moment)
+    expect_equal("memories", await trial.contents(name), ["x"])
