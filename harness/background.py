@@ -1,9 +1,10 @@
-"""A run in a thread of its own: a synchronous caller waits for one result while the others go on."""
+"""A run in a thread of its own: synchronous callers wait for one result while others go on."""
 
 import asyncio
 from concurrent.futures import Future
 from contextlib import suppress
 from threading import Thread
+from typing import Any
 
 from harness.errors import HarnessError
 from harness.report import Report, Result
@@ -60,6 +61,7 @@ class BackgroundRun:
             reason = error
         finally:
             self._loop.close()
-        for future in (*self._results.values(), self._report):
+        unanswered: list[Future[Any]] = [*self._results.values(), self._report]
+        for future in unanswered:
             if not future.done():
                 future.set_exception(reason)

@@ -5,33 +5,37 @@
 or, in a test module, a class that starts the plugin itself: see `ConformanceSuite`.
 
 The checks run side by side in the background; each test waits for its own result. A check that
-does not apply is skipped, a `should` that is not met is a warning that no `-W error` turns into a
-failure. The last test is the verdict, because a session of skips must not look conformant.
+does not apply is skipped; a `should` that is not met is a warning, which `-W error` does not turn
+into a failure. The last test is the verdict: a session of skips must not look conformant.
 """
 
-from collections.abc import Iterator
-from typing import ClassVar, TypeVar
+import os
+import warnings
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
 
 import pytest
 
+from harness.background import BackgroundRun
+from harness.errors import ConfigurationError, HarnessError
+from harness.render.story import story
 from harness.report import Report, Result
 from harness.settings import Settings
 from harness.target import Target
 
-MARKER = "memory_plugin_check"
-_JUDGED = pytest.StashKey[bool]()
-_SUITE = pytest.StashKey["UrlSuite"]()
-
-Outcome = TypeVar("Outcome", Result, Report)
+Awaited = TypeVar("Awaited", Result, Report)
 
 
 class ConformanceWarning(UserWarning):
-    """The plugin is conformant without this, and better with it."""
+    """The plugin keeps the contract without this, and would be better with it."""
 
 
 @pytest.mark.memory_plugin_check
 class ConformanceSuite:
-    """Subclass it and give it a fixture `memory_plugin` that lives as long as the class.
+    """Subclass it, with a fixture `memory_plugin` that lives as long as the class.
 
         class TestMyPlugin(ConformanceSuite):
             settings = Settings(profile="core")
@@ -42,8 +46,9 @@ class ConformanceSuite:
                 with my_plugin_on_a_free_port() as url:
                     yield url
 
-    The fixture gives a URL, `unix:/path` or an ASGI application; it may also stand in the module or in
-    a conftest.py. `settings` are the options of the run.
+    The fixture gives a URL, `unix:/path` or an ASGI application. It may also stand in the module
+    or in a conftest.py. `settings` are the options of a run, the commands of the operational
+    profile included. With pytest-xdist, `--dist loadscope` keeps the checks together.
     """
 
     settings: ClassVar[Settings] = Settings()
@@ -57,29 +62,235 @@ class ConformanceSuite:
     @classmethod
     def conformance_run(
         cls, request: pytest.FixtureRequest, memory_plugin: Target
-    ) -> Iterator["Judge"]:
-        """The checks that this session selected, running in the background."""
-        selected = {
-            item.callspec.params.get("check_id")
+    ) -> Iterator["Run"]:
+        names = {
+            item.name
             for item in request.session.items
-            if isinstance(item, pytest.Function) and item.cls is cls and hasattr(item, "callspec")
+            if isinstance(item, pytest.Function) and item.cls is cls
         }
-        judge = Judge(memory_plugin, cls.settings, selected)
-        yield judge
-        judge.stop()
+        checks = cls.settings.checks()
+        selected = {check.id for check in checks if f"test_check[{check.id}]" in names}
+        run = Run(memory_plugin, cls.settings, selected)
+        yield run
+        run.stop()
 
     @pytest.fixture
-    def conformance_result(self, check_id: str, conformance_run: "Judge") -> Result:
-        """The result of one check, when it is there."""
-        return conformance_run.wait_for(check_id)
+    def conformance_result(self, check_id: str, conformance_run: "Run") -> Result:
+        return conformance_run.result(check_id)
 
     @pytest.fixture
-    def conformance_report(self, conformance_run: "Judge") -> Report:
-        """The report on all checks, when they have run."""
-        return conformance_run.wait_for_report()
+    def conformance_report(self, conformance_run: "Run") -> Report:
+        return conformance_run.report()
 
     def test_check(self, conformance_result: Result, request: pytest.FixtureRequest) -> None:
-        judge(conformance_result, request.node)
+        """The plugin keeps one sentence of the contract."""
+        judge_check(conformance_result, request.node)
 
     def test_verdict(self, conformance_report: Report) -> None:
-        judge_report(conformance_report)
+        """All of the contract was checked, and the plugin keeps it."""
+        judge_verdict(conformance_report)
+
+
+class UrlSuite(pytest.Collector):
+    """The checks against `--memory-plugin-url`, as tests of the session."""
+
+    def __init__(self, url: str, settings: Settings, **node: Any) -> None:
+        super().__init__(**node)
+        self.url = url
+        self.settings = settings
+        self.add_marker("memory_plugin_check")
+
+    def collect(self) -> Iterator[pytest.Item]:
+        for check in self.settings.checks():
+            yield CheckItem.from_parent(self, name=check.id)
+        yield VerdictItem.from_parent(self, name="verdict")
+
+    @cached_property
+    def run(self) -> "Run":
+        """Starts with the first test that asks for a result."""
+        selected = {item.name for item in self.session.items if item.parent is self}
+        return Run(self.url, self.settings, selected)
+
+    def stop(self) -> None:
+        """Clean up, if it has started."""
+        if "run" in vars(self):
+            self.run.stop()
+
+
+class UrlItem(pytest.Item):
+    """A test that belongs to no file."""
+
+    parent: UrlSuite
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        return self.path, None, self.nodeid
+
+
+class CheckItem(UrlItem):
+    """One check."""
+
+    def setup(self) -> None:
+        self.outcome = self.parent.run.result(self.name)
+
+    def runtest(self) -> None:
+        judge_check(self.outcome, self)
+
+
+class VerdictItem(UrlItem):
+    """All of them."""
+
+    def setup(self) -> None:
+        self.report = self.parent.run.report()
+
+    def runtest(self) -> None:
+        judge_verdict(self.report)
+
+
+class Run:
+    """The checks that the session selected, and what pytest is to make of their results."""
+
+    def __init__(self, target: Target, settings: Settings, selected: Collection[str]) -> None:
+        left_out = [check.id for check in settings.checks() if check.id not in selected]
+        exclude = (*settings.exclude, *left_out)
+        self._background = BackgroundRun(target, replace(settings, exclude=exclude))
+        self._told = False
+        self.stop = self._background.stop
+
+    def result(self, check_id: str) -> Result:
+        """The result of a check that was judged; skips or errs when it was not."""
+        result = self._wait(lambda: self._background.result(check_id))
+        if result.outcome == "error":
+            pytest.fail(story(result), pytrace=False)
+        if result.outcome in ("unsupported", "excluded"):
+            pytest.skip(result.message or result.outcome)
+        return result
+
+    def report(self) -> Report:
+        """The report on all of them."""
+        return self._wait(self._background.report)
+
+    def _wait(self, wait: Callable[[], Awaited]) -> Awaited:
+        try:
+            return wait()
+        except HarnessError as error:
+            reason = str(error)
+        if self._told:
+            pytest.skip(f"not run: {reason}")
+        # Once is enough: a hundred times the same sentence hides it.
+        self._told = True
+        pytest.fail(reason, pytrace=False)
+
+
+def judge_check(result: Result, item: pytest.Item) -> None:
+    """Fail, warn, or pass the test of a check that was judged."""
+    if result.outcome == "fail":
+        pytest.fail(story(result), pytrace=False)
+    if result.outcome == "warn":
+        # Not warnings.warn: under `-W error` it would fail a plugin that keeps the contract.
+        warning = ConformanceWarning(f"{result.id}\n{story(result)}")
+        message = warnings.WarningMessage(warning, ConformanceWarning, result.id, 1)
+        item.ihook.pytest_warning_recorded.call_historic(
+            kwargs={
+                "warning_message": message,
+                "when": "runtest",
+                "nodeid": item.nodeid,
+                "location": None,
+            }
+        )
+
+
+def judge_verdict(report: Report) -> None:
+    """Fail unless the plugin was shown to be conformant."""
+    if report.verdict != "conformant":
+        pytest.fail(f"{report.verdict}: {report.reason}", pytrace=False)
+
+
+class NothingRun:
+    """Sees to it that a session which asked for checks and judged none does not pass."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._asked = bool(config.option.memory_plugin_url) and not config.option.collectonly
+        self._judged = False
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if "memory_plugin_check" in report.keywords:
+            self._asked = True
+            self._judged |= report.when == "call" and not report.skipped
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self._asked and not self._judged and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self._asked and not self._judged:
+            line = "No check of the memory plugin was run, and nothing run is never a pass."
+            terminalreporter.write_line(line, red=True)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of `memory-harness run` that make sense here."""
+    group = parser.getgroup("memory-plugin", "conformance of a memory plugin")
+    group.addoption(
+        "--memory-plugin-url",
+        metavar="URL",
+        help="hold the plugin at http://host:port or unix:/path to the contract",
+    )
+    group.addoption("--memory-plugin-profile", choices=("core", "full"), default="full")
+    group.addoption(
+        "--memory-plugin-timeout",
+        metavar="SECONDS",
+        type=float,
+        default=Settings.timeout,
+        help="how long one request may take",
+    )
+    group.addoption(
+        "--memory-plugin-seed",
+        metavar="N",
+        type=int,
+        default=Settings.seed,
+        help="repeats the generated cases of an earlier run",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known, with which checks are told from other tests."""
+    config.addinivalue_line(
+        "markers", "memory_plugin_check: a check of a memory plugin's conformance, or its verdict"
+    )
+    config.pluginmanager.register(NothingRun(config))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
+    """Add the checks before others select among the items."""
+    option = session.config.option
+    if not option.memory_plugin_url:
+        return
+    try:
+        settings = Settings(
+            profile=option.memory_plugin_profile,
+            timeout=option.memory_plugin_timeout,
+            seed=option.memory_plugin_seed,
+            token=os.environ.get("MEMORY_PLUGIN_TOKEN") or None,
+        )
+    except ConfigurationError as error:
+        raise pytest.UsageError(str(error)) from None
+    suite = UrlSuite.from_parent(
+        session,
+        name="memory-plugin",
+        nodeid="memory-plugin",
+        url=option.memory_plugin_url,
+        settings=settings,
+    )
+    session.stash[_SUITE] = suite
+    items.extend(session.genitems(suite))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Also after Ctrl-C: leave nothing in the plugin."""
+    suite = session.stash.get(_SUITE, None)
+    if suite is not None:
+        suite.stop()
+
+
+_SUITE = pytest.StashKey[UrlSuite]()
