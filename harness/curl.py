@@ -64,7 +64,8 @@ def relevant(exchanges: Sequence[Exchange]) -> list[Exchange]:
         return []
     kept = [exchanges[-1]]
     needed = _mentions(exchanges[-1])
-    for exchange in reversed(exchanges[:-1]):
+    # Requests that ran at once were recorded in the order of their answers.
+    for exchange in sorted(exchanges[:-1], key=lambda exchange: -exchange.sent):
         if exchange.request.path in _READS or exchange.request.method == "GET":
             continue
         mentions = _mentions(exchange)

@@ -69,7 +69,7 @@ async def forget_at_once(trial: Trial) -> None:
 async def patches_of_different_fields(trial: Trial) -> None:
     """PATCHes metadata and expires_at of one namespace at once, ten times: neither is lost."""
     name = await trial.namespace()
-    clock = await trial.clock(name)
+    clock = await trial.clock()
     for number in range(10):
         until = soon(trial, clock, 3600 + number)
         await asyncio.gather(

@@ -63,8 +63,7 @@ async def keeps_created_at(trial: Trial) -> None:
 async def replaces_the_whole_memory(trial: Trial) -> None:
     """Writes with every optional field that the plugin claims, then without them."""
     name = await trial.namespace()
-    clock = await trial.clock(name)
-    later = format_time(clock.at(trial.wire.exchanges[-1].received) + timedelta(hours=1))
+    later = format_time(trial.now(await trial.clock()) + timedelta(hours=1))
     offered: dict[str, tuple[str, Any]] = {
         "pin": ("pin", True),
         "propagation": ("propagation", {"a": 1}),
