@@ -5,6 +5,7 @@ ours by minutes. A write tells what it says: `created_at` lies between the momen
 and the moment it was answered.
 """
 
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -41,9 +42,9 @@ class PluginClock:
             _moment(exchange.sent + self._slowest), _moment(exchange.received + self._fastest)
         )
 
-    def at(self, local: float) -> datetime:
-        """About what the plugin's clock says at a moment of `time.monotonic()`."""
-        return _moment(local + (self._slowest + self._fastest) / 2)
+    def now(self) -> datetime:
+        """About what the plugin's clock says now."""
+        return _moment(time.monotonic() + (self._slowest + self._fastest) / 2)
 
 
 def _resolution(moment: datetime) -> float:

@@ -4,7 +4,6 @@ import asyncio
 import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -177,10 +176,6 @@ class Trial:
         if not rows:
             raise Failure("a search right after the write to return it", "an empty list")
         return PluginClock(answer, rows[0].created_at)
-
-    def now(self, clock: PluginClock) -> datetime:
-        """About what the plugin's clock says now."""
-        return clock.at(time.monotonic())
 
 
 def memory(content: str, fields: Mapping[str, Any] | None = None) -> dict[str, Any]:

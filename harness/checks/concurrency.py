@@ -71,7 +71,7 @@ async def patches_of_different_fields(trial: Trial) -> None:
     name = await trial.namespace()
     clock = await trial.clock()
     for number in range(10):
-        until = soon(trial, clock, 3600 + number)
+        until = soon(clock, 3600 + number)
         await asyncio.gather(
             trial.patch(name, metadata={"round": number}),
             trial.patch(name, expires_at=format_time(until)),

@@ -63,7 +63,7 @@ async def keeps_created_at(trial: Trial) -> None:
 async def replaces_the_whole_memory(trial: Trial) -> None:
     """Writes with every optional field that the plugin claims, then without them."""
     name = await trial.namespace()
-    later = format_time(trial.now(await trial.clock()) + timedelta(hours=1))
+    later = format_time((await trial.clock()).now() + timedelta(hours=1))
     offered: dict[str, tuple[str, Any]] = {
         "pin": ("pin", True),
         "propagation": ("propagation", {"a": 1}),

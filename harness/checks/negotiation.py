@@ -145,7 +145,7 @@ async def needs_no_content_type(trial: Trial) -> None:
 async def ignores_fields_it_does_not_claim(trial: Trial) -> None:
     """Writes and searches with the fields of all five capabilities at once."""
     name = await trial.namespace()
-    later = format_time(trial.now(await trial.clock()) + timedelta(hours=1))
+    later = format_time((await trial.clock()).now() + timedelta(hours=1))
     fields = {
         "expires_at": later,
         "pin": True,

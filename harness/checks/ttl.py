@@ -34,9 +34,9 @@ _KEEPS = "PUT with kind alone must not wipe a TTL set by PATCH; an explicit null
 _MARGINS = (1, 5, 25)
 
 
-def soon(trial: Trial, clock: PluginClock, seconds: float) -> datetime:
+def soon(clock: PluginClock, seconds: float) -> datetime:
     """A whole second of the plugin's time, at least so far ahead."""
-    return (trial.now(clock) + timedelta(seconds=seconds + 1)).replace(microsecond=0)
+    return (clock.now() + timedelta(seconds=seconds + 1)).replace(microsecond=0)
 
 
 async def expire(trial: Trial, prepare: Callable[[datetime], Awaitable[None]]) -> datetime:
@@ -47,7 +47,7 @@ async def expire(trial: Trial, prepare: Callable[[datetime], Awaitable[None]]) -
     """
     clock = await trial.clock()
     for margin in _MARGINS:
-        moment = soon(trial, clock, margin)
+        moment = soon(clock, margin)
         failure = None
         try:
             await prepare(moment)
@@ -77,7 +77,7 @@ async def watch(
     """Look again and again around an instant: what is found changes then, and only then."""
     clock = await trial.clock()
     for margin in _MARGINS:
-        moment = soon(trial, clock, margin)
+        moment = soon(clock, margin)
         await prepare(moment)
         looked_before = False
         while True:
@@ -168,7 +168,7 @@ async def in_listing(trial: Trial) -> None:
 async def past_is_never_returned(trial: Trial) -> None:
     """Writes memories that expired an hour and a year ago: none is ever seen."""
     name = await trial.namespace()
-    now = trial.now(await trial.clock())
+    now = (await trial.clock()).now()
     for ago in (timedelta(hours=1), timedelta(days=365)):
         (await trial.write(name, "stale", expires_at=format_time(now - ago))).expect(201)
     expect_equal("found", await trial.contents(name), [])
