@@ -23,6 +23,14 @@ DATA_FAULTS = (
     asyncpg.IntegrityConstraintViolationError,
     asyncpg.ProgramLimitExceededError,
 )
+# Its internal errors too: a connection that the server cut off can fail in that way, and so does
+# a search for the host that accepts writes when there is none.
+STORE_FAULTS = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+)
 _HEALTH_SECONDS = 2.0
 _RETRY_SECONDS = 1.0
 
@@ -80,7 +88,7 @@ class Database:
         try:
             async with asyncio.timeout(_HEALTH_SECONDS):
                 await self._pool.close()
-        except (TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+        except (TimeoutError, *STORE_FAULTS):
             self._pool.terminate()
         if self._probe is not None:
             self._probe.terminate()
@@ -92,7 +100,7 @@ class Database:
             connection = await self._pool.acquire(timeout=self._settings.pool_timeout)
         except TimeoutError as error:
             raise _unavailable("every connection to the store is busy", error) from None
-        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+        except STORE_FAULTS as error:
             raise _unavailable("the store does not accept connections", error) from None
         try:
             yield connection
@@ -102,13 +110,16 @@ class Database:
             # It still waits for an answer; nobody else may get it.
             connection.terminate()
             raise _unavailable("the store did not answer in time", error) from None
+        except asyncpg.InternalClientError as error:
+            connection.terminate()
+            raise _unavailable("the connection to the store broke", error) from None
         except asyncpg.QueryCanceledError as error:
             raise _unavailable("the store took too long", error) from None
         except asyncpg.ReadOnlySQLTransactionError as error:
             # The primary has become a standby: look for the new one.
             await self._pool.expire_connections()
             raise _unavailable("the store accepts no writes", error) from None
-        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+        except STORE_FAULTS as error:
             raise _unavailable("the store failed", error) from None
         finally:
             await self._pool.release(connection)
@@ -134,7 +145,7 @@ class Database:
                 if self._probe is None or self._probe.is_closed():
                     self._probe = await connect(self._settings)
                 return bool(await self._probe.fetchval("SELECT NOT pg_is_in_recovery()"))
-        except (TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+        except (TimeoutError, *STORE_FAULTS) as error:
             log.warning("store is down", extra={"reason": type(error).__name__})
             if self._probe is not None:
                 self._probe.terminate()

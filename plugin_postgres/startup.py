@@ -7,7 +7,7 @@ import time
 import asyncpg
 
 from plugin_postgres import migrations
-from plugin_postgres.database import connect
+from plugin_postgres.database import STORE_FAULTS, connect
 from plugin_postgres.errors import BadSetting, DatabaseUnreachable
 from plugin_postgres.settings import Settings
 
@@ -51,7 +51,7 @@ async def _reach(settings: Settings) -> asyncpg.Connection:
                 f"the database refuses the connection ({type(error).__name__}):"
                 " check the user, the password and the name in --database-url"
             ) from None
-        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+        except STORE_FAULTS as error:
             reason = type(error).__name__
         if time.monotonic() >= deadline:
             raise DatabaseUnreachable(

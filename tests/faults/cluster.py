@@ -6,11 +6,11 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import monotonic
+from time import perf_counter
 from typing import Any
 from urllib.parse import quote
 
@@ -94,18 +94,18 @@ class Postgres:
             )
 
     async def ready(self) -> float:
-        """Wait until it takes connections; returns the moment, by `monotonic`."""
-        deadline = monotonic() + _READY_SECONDS
+        """Wait until it takes connections; returns the moment, by `perf_counter`."""
+        deadline = perf_counter() + _READY_SECONDS
         while True:
             try:
                 connection = await asyncpg.connect(self.url, timeout=5)
             except NOT_SERVING as error:
-                if not self.running or monotonic() > deadline:
+                if not self.running or perf_counter() > deadline:
                     raise AssertionError(f"PostgreSQL does not start:\n{self.log}") from error
                 await asyncio.sleep(0.02)
             else:
                 await connection.close()
-                return monotonic()
+                return perf_counter()
 
     def kill(self) -> None:
         """kill -9 of the postmaster and of every process of it, all at once."""
@@ -245,11 +245,11 @@ async def add_standby(primary: Postgres, directory: Path) -> Postgres:
     await standby.ready()
     await primary.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
     await primary.execute("SELECT pg_reload_conf()")
-    deadline = monotonic() + _READY_SECONDS
+    deadline = perf_counter() + _READY_SECONDS
     while not await primary.fetch(
         "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync' AND state = 'streaming'"
     ):
-        assert monotonic() < deadline, f"the standby does not follow:\n{standby.log}"
+        assert perf_counter() < deadline, f"the standby does not follow:\n{standby.log}"
         await asyncio.sleep(0.05)
     return standby
 
@@ -259,3 +259,19 @@ def free_port() -> int:
     with closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+@asynccontextmanager
+async def running_postgres(
+    template: Path, settings: Mapping[str, str] | None = None
+) -> AsyncIterator[Postgres]:
+    """A server on a copy of the template, ready; killed and removed afterwards."""
+    with directory("pg") as made:
+        server = Postgres(made, dict(settings or {}))
+        copy_database(template, server)
+        server.start()
+        try:
+            await server.ready()
+            yield server
+        finally:
+            server.kill()

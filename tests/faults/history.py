@@ -7,6 +7,7 @@ Values are the contents: every write has one that no other write has.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from time import perf_counter
 from typing import Any, Literal
 from zlib import crc32
@@ -46,6 +47,7 @@ class History:
     """Everything that the clients of one load did and saw. Nothing in it is ever taken back."""
 
     calls: list[Call] = field(default_factory=list)
+    repeats: int = 0
     _registers: dict[str, Register] = field(default_factory=dict)
     _changes: dict[str, Change] = field(default_factory=dict)
     _keys: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -63,6 +65,7 @@ class History:
         self, key: str, value: str, namespace: str | None, memory_id: str | None
     ) -> Change:
         """To be called before the request is sent; what is no memory has no namespace."""
+        self.repeats += value in self._changes
         change = self._changes.setdefault(value, Change(key, value, namespace, memory_id))
         if namespace is not None:
             self._keys[namespace].add(key)
@@ -130,17 +133,12 @@ class History:
         """Everything that the service must never do and did, in words; empty when all is well."""
         return [*self._faults, *self._bad_calls(), *self._bad_registers()]
 
-    def unavailable(self, *, since: float = 0.0) -> list[Call]:
-        """The calls that were not served although they began after `since`."""
-        failed = ("unavailable", "unreachable", "reset", "late")
-        return [call for call in self.calls if call.start > since and call.outcome in failed]
-
-    def served(self, *, since: float) -> list[Call]:
-        """The acknowledged calls that began after `since`."""
-        return [c for c in self.calls if c.start > since and c.outcome == "acknowledged"]
-
-    def count(self, outcome: Outcome) -> int:
-        return sum(call.outcome == outcome for call in self.calls)
+    def count(self, outcome: Outcome, *, since: float = 0.0, until: float = inf) -> int:
+        """The calls with this outcome that began and ended between the two times."""
+        return sum(
+            call.outcome == outcome and call.start >= since and call.end <= until
+            for call in self.calls
+        )
 
     def _register(self, key: str) -> Register:
         return self._registers.setdefault(key, Register(key))

@@ -6,7 +6,7 @@ all share one namespace with a few memories that everybody rewrites.
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from types import TracebackType
@@ -20,6 +20,22 @@ from tests.faults.history import Change, History, Outcome, marks
 from tests.faults.plugin import http
 
 SHARED = "team:shared"
+
+# What a client does, by its method, and how often.
+MIXED = {
+    "write": 20,
+    "write_nameless": 20,
+    "update": 10,
+    "write_shared": 15,
+    "write_batch": 5,
+    "forget": 5,
+    "read_newest": 10,
+    "find_word": 10,
+    "list_all": 5,
+    "read_shared": 3,
+    "patch": 4,
+    "refresh": 3,
+}
 # Below the largest page of a search, so that one answer holds all of a namespace.
 _LARGEST = 60
 _PAUSE = 0.05
@@ -47,6 +63,7 @@ class Load:
     timeout: float = 10.0
     shared_memories: int = 16
     pause: float = 0.0
+    mix: Mapping[str, int] = field(default_factory=lambda: MIXED)
     history: History = field(default_factory=History)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
     _members: list["Client"] = field(default_factory=list)
@@ -106,25 +123,10 @@ class Client:
         return self.load.history
 
     async def run(self) -> None:
-        steps: list[tuple[int, Callable[[], Awaitable[None]]]] = [
-            (20, self.write),
-            (20, self.write_nameless),
-            (10, self.update),
-            (15, self.write_shared),
-            (5, self.write_batch),
-            (5, self.forget),
-            (10, self.read_newest),
-            (10, self.find_word),
-            (5, self.list_all),
-            (3, self.read_shared),
-            (4, self.patch),
-            (3, self.refresh),
-        ]
-        weights = [weight for weight, _ in steps]
         await self.move()
         while not self.stopping:
-            [(_, step)] = random.choices(steps, weights)
-            await step()
+            [step] = random.choices(list(self.load.mix), list(self.load.mix.values()))
+            await getattr(self, step)()
             if len(self.history.keys_of(self.namespace)) >= _LARGEST:
                 await self.move()
             if self.load.pause:

@@ -6,11 +6,12 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import monotonic
+from time import perf_counter
 
 import httpx
 import psutil
@@ -96,7 +97,7 @@ class Plugin:
 
     async def ready(self) -> None:
         """Wait until health is 200."""
-        deadline = monotonic() + _READY_SECONDS
+        deadline = perf_counter() + _READY_SECONDS
         while True:
             if _LISTENING.search(self.log, self._began):
                 with suppress(httpx.HTTPError):
@@ -104,7 +105,7 @@ class Plugin:
                         if (await client.get("/v1/health", timeout=5)).status_code == 200:
                             return
             assert self.running, f"the plugin has stopped:\n{self.log}"
-            assert monotonic() < deadline, f"the plugin is not ready:\n{self.log}"
+            assert perf_counter() < deadline, f"the plugin is not ready:\n{self.log}"
             await asyncio.sleep(0.05)
 
     def kill(self) -> None:
@@ -144,3 +145,18 @@ def http(address: str, *, timeout: float = 10.0, connections: int = 1) -> httpx.
         timeout=timeout,
         trust_env=False,
     )
+
+
+@asynccontextmanager
+async def running_plugin(
+    database_url: str, *options: str, listen: str = "", environment: Mapping[str, str] | None = None
+) -> AsyncIterator[Plugin]:
+    """A plugin, ready; killed afterwards. Without `listen` it is on a unix socket."""
+    with tempfile.TemporaryDirectory(prefix="mp-plugin-") as made:
+        plugin = Plugin(Path(made), database_url, listen, options, environment or {})
+        plugin.start()
+        try:
+            await plugin.ready()
+            yield plugin
+        finally:
+            plugin.kill()

@@ -16,11 +16,11 @@ _NAMESPACES_A_LIST = 500
 _SHOWN = 10
 
 _LIVE_ROWS = """
-SELECT id::text, namespace, content, kind, propagation::text
-  FROM memory_plugin.memory_records
-  JOIN memory_plugin.memory_namespaces ON name = namespace
- WHERE coalesce(memory_namespaces.expires_at, 'infinity') > now()
-   AND coalesce(memory_records.expires_at, 'infinity') > now()
+SELECT id::text, namespace, content, record.kind, propagation::text
+  FROM memory_plugin.memory_records AS record
+  JOIN memory_plugin.memory_namespaces AS home ON home.name = record.namespace
+ WHERE coalesce(home.expires_at, 'infinity') > now()
+   AND coalesce(record.expires_at, 'infinity') > now()
 """
 
 

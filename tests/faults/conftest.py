@@ -1,0 +1,43 @@
+"""A PostgreSQL and a plugin of each test's own: these tests kill them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from plugin_postgres.migrations import migrate
+from tests.faults.cluster import Postgres, directory, initdb, running_postgres
+from tests.faults.plugin import Plugin, running_plugin
+
+
+@pytest.fixture(scope="session")
+def template() -> Iterator[Path]:
+    """The data of a stopped server with the plugin's schema, to be copied."""
+    with directory("template") as made:
+        server = Postgres(made)
+        initdb(server)
+
+        async def prepare() -> None:
+            server.start()
+            await server.ready()
+            async with server.connect() as connection:
+                await migrate(connection)
+
+        try:
+            asyncio.run(prepare())
+        finally:
+            server.stop()
+        yield server.data
+
+
+@pytest.fixture
+async def postgres(template: Path) -> AsyncIterator[Postgres]:
+    async with running_postgres(template) as server:
+        yield server
+
+
+@pytest.fixture
+async def plugin(postgres: Postgres) -> AsyncIterator[Plugin]:
+    async with running_plugin(postgres.url) as process:
+        yield process

@@ -1,0 +1,71 @@
+"""kill -9 of the plugin under load: nothing that it acknowledged may go with it."""
+
+import asyncio
+import random
+
+import psutil
+import pytest
+
+from tests.faults.cluster import Postgres
+from tests.faults.load import Load
+from tests.faults.plugin import Plugin, running_plugin
+from tests.faults.verdict import assert_sound
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize(
+    "kills", [3, pytest.param(20, marks=[pytest.mark.slow, pytest.mark.timeout(600)])]
+)
+async def test_what_was_acknowledged_survives_and_the_rest_can_be_repeated(
+    plugin: Plugin, postgres: Postgres, kills: int
+) -> None:
+    async with Load([plugin.address]) as load:
+        for _ in range(kills):
+            await asyncio.sleep(random.uniform(0.1, 1.0))
+            plugin.kill()
+            plugin.start()
+            await plugin.ready()
+        await asyncio.sleep(0.5)
+    await assert_sound(load.history, plugin.address, postgres)
+    assert load.history.count("reset") > 0, "no kill met a request under way"
+    assert load.history.repeats > 0, "no write had to be repeated"
+    assert plugin.alarms == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+async def test_a_killed_worker_is_replaced_and_loses_nothing(postgres: Postgres) -> None:
+    async with running_plugin(postgres.url, "--workers=2") as plugin:
+        async with Load([plugin.address]) as load:
+            for _ in range(5):
+                await asyncio.sleep(random.uniform(0.3, 1.0))
+                random.choice(_workers(plugin)).kill()
+        await assert_sound(load.history, plugin.address, postgres)
+        assert len(_workers(plugin)) == 2
+
+
+@pytest.mark.slow
+async def test_a_plugin_whose_first_process_was_killed_can_be_started_again(
+    postgres: Postgres,
+) -> None:
+    async with running_plugin(postgres.url, "--workers=2") as plugin:
+        orphans = _workers(plugin)
+        async with Load([plugin.address]) as load:
+            await asyncio.sleep(0.5)
+            psutil.Process(plugin.pid).kill()
+            psutil.wait_procs(orphans, timeout=15)
+            assert not any(orphan.is_running() for orphan in orphans), "workers without a parent"
+            plugin.start()
+            await plugin.ready()
+            await asyncio.sleep(0.5)
+        await assert_sound(load.history, plugin.address, postgres)
+
+
+def _workers(plugin: Plugin) -> list[psutil.Process]:
+    """The processes that serve: multiprocessing also starts one that only tracks resources."""
+    return [
+        child
+        for child in psutil.Process(plugin.pid).children()
+        if "resource_tracker" not in " ".join(child.cmdline())
+    ]

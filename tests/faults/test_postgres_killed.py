@@ -1,0 +1,53 @@
+"""PostgreSQL dies, restarts or cuts its connections: 503 meanwhile, and back within 5 seconds."""
+
+import asyncio
+import random
+from time import perf_counter
+
+import pytest
+
+from tests.faults.cluster import Postgres
+from tests.faults.load import Load
+from tests.faults.plugin import Plugin
+from tests.faults.recovery import assert_recovers
+from tests.faults.verdict import assert_sound
+
+pytestmark = pytest.mark.anyio
+
+SECONDS = 5.0
+
+
+async def take_down(load: Load, server: Postgres, *, kill: bool) -> None:
+    """An outage of half a second or more, and the way back."""
+    down = perf_counter()
+    await asyncio.to_thread(server.kill if kill else server.stop)
+    await asyncio.sleep(0.5)
+    assert load.history.count("unavailable", since=down) > 0, "nobody was told 503"
+    server.start()
+    await assert_recovers(load.history, since=await server.ready(), within=SECONDS)
+
+
+@pytest.mark.parametrize(
+    ("kills", "restarts", "cuts"),
+    [
+        pytest.param(1, 1, 1, id="short"),
+        pytest.param(5, 3, 10, id="long", marks=[pytest.mark.slow, pytest.mark.timeout(600)]),
+    ],
+)
+async def test_the_plugin_says_503_and_recovers_without_a_restart(
+    plugin: Plugin, postgres: Postgres, kills: int, restarts: int, cuts: int
+) -> None:
+    faults = ["kill"] * kills + ["restart"] * restarts + ["cut"] * cuts
+    random.shuffle(faults)
+    async with Load([plugin.address]) as load:
+        for fault in faults:
+            await asyncio.sleep(random.uniform(0.2, 0.8))
+            if fault == "cut":
+                assert await postgres.terminate_clients("memory-plugin-postgres") > 0
+                await assert_recovers(load.history, since=perf_counter(), within=SECONDS)
+            else:
+                await take_down(load, postgres, kill=fault == "kill")
+    assert plugin.running
+    assert plugin.alarms == []
+    await assert_sound(load.history, plugin.address, postgres)
+    assert load.history.count("reset") == load.history.count("unreachable") == 0
