@@ -123,7 +123,7 @@ class UrlItem(pytest.Item):
     parent: UrlSuite
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        return self.path, None, self.nodeid
+        return self.path, None, f"{self.name} (memory plugin)"
 
 
 class CheckItem(UrlItem):

@@ -1,55 +1,17 @@
 """The JSON report: its published schema, its verdicts, its comparison with an earlier one."""
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 
 import harness
-from harness import ConfigurationError, Plugin, Report, Result, load_report
+from harness import ConfigurationError, Report, load_report
 from harness.report import Outcome, compare, decide
+from tests.unit.harness.reports import a_report, a_result
 
 SCHEMA = Path(harness.__file__).with_name("report.schema.json")
-
-
-def a_result(check_id: str, outcome: Outcome) -> Result:
-    return Result(
-        id=check_id,
-        area=check_id.partition(".")[0],
-        level="must",
-        needs=[],
-        sentence="A sentence.",
-        outcome=outcome,
-        duration_seconds=0.1,
-        curl=["curl -sS http://localhost"],
-    )
-
-
-def a_report(*results: Result) -> Report:
-    verdict, reason = decide(list(results))
-    return Report(
-        verdict=verdict,
-        reason=reason,
-        profile="full",
-        run="0123456789ab",
-        seed=1,
-        harness_version="0.1.0",
-        contract_version="1.0.0",
-        openapi_sha256="0" * 64,
-        started_at=datetime(2026, 1, 31, tzinfo=UTC),
-        duration_seconds=1.5,
-        plugin=Plugin(
-            url="http://localhost:9100",
-            version="1.0.0",
-            capabilities=["fts"],
-            extensions=[],
-            server=None,
-        ),
-        counts={"pass": len(results)},
-        results=list(results),
-    )
 
 
 def test_the_published_schema_is_that_of_the_model() -> None:
