@@ -1,0 +1,74 @@
+"""The plugin in this process, on a database of its own, with a client in front."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import asyncpg
+import httpx
+from asyncpg.pool import PoolConnectionProxy
+from starlette.applications import Starlette
+
+from contract import MemoryClient
+from plugin_postgres.app import create_app
+from plugin_postgres.database import Database
+from plugin_postgres.migrations import migrate
+from plugin_postgres.settings import Settings
+
+
+@asynccontextmanager
+async def serving(database_url: str, **settings: Any) -> AsyncIterator[Starlette]:
+    """The application, started and stopped as a server would."""
+    app = create_app(Settings(database_url=database_url, **settings))
+    async with app.router.lifespan_context(app):
+        yield app
+
+
+@asynccontextmanager
+async def http(database_url: str, **settings: Any) -> AsyncIterator[httpx.AsyncClient]:
+    """Raw HTTP, for what the client would never send."""
+    async with (
+        serving(database_url, **settings) as app,
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://plugin", timeout=30
+        ) as client,
+    ):
+        yield client
+
+
+@asynccontextmanager
+async def memory_client(database_url: str, **settings: Any) -> AsyncIterator[MemoryClient]:
+    """The contract's client, with one attempt per call so that nothing is hidden."""
+    async with (
+        serving(database_url, **settings) as app,
+        MemoryClient(
+            "http://plugin",
+            attempts=1,
+            timeout=30,
+            token=settings.get("token"),
+            transport=httpx.ASGITransport(app),
+        ) as client,
+    ):
+        yield client
+
+
+@asynccontextmanager
+async def without_pgvector(database_url: str) -> AsyncIterator[MemoryClient]:
+    """The plugin with a role that may not create the extension, on a fresh database."""
+    connection = await asyncpg.connect(database_url)
+    await migrate(connection)
+    await connection.close()
+    async with memory_client(database_url) as client:
+        yield client
+
+
+@asynccontextmanager
+async def pool_connection(database_url: str) -> AsyncIterator[PoolConnectionProxy]:
+    """A connection just as the plugin uses it."""
+    database = Database(Settings(database_url=database_url))
+    await database.open()
+    try:
+        async with database.connection() as connection:
+            yield connection
+    finally:
+        await database.close()
