@@ -48,10 +48,12 @@ class Page:
 
     def open(self, path: Path, fragment: str = "") -> None:
         """Go to a local file and wait until it is loaded."""
-        self.events.clear()
-        self.call("Page.navigate", url="about:blank")
-        self.call("Page.navigate", url=path.as_uri() + fragment)
-        self.until("document.readyState === 'complete' && location.protocol === 'file:'")
+        # From another page, so that a new fragment alone loads the file anew, too.
+        for url in ("about:blank", path.as_uri() + fragment):
+            self.events.clear()
+            self.call("Page.navigate", url=url)
+            while not any(event["method"] == "Page.loadEventFired" for event in self.events):
+                self.events.append(self._read())
 
     def look(self, *, width: int, dark: bool = False, scripts: bool = True) -> None:
         """The reader's device: how wide it is, whether it is dark, whether scripts may run."""
