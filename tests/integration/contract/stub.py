@@ -69,6 +69,7 @@ class Stub:
         self.url = ""
         self.requests: list[Request] = []
         self._replies: dict[tuple[str, str], list[Reply]] = defaultdict(list)
+        self._arrival = asyncio.Condition()
         self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self.answer("GET", "/v1/health", Reply(body=HEALTH))
 
@@ -83,8 +84,13 @@ class Stub:
         """Serve a new connection."""
         self._connections[asyncio.create_task(self._serve(reader, writer))] = writer
 
-    async def end(self) -> None:
-        """Close the connections, those that wait for an answer included."""
+    async def wait_for(self, count: int) -> None:
+        """Until so many requests have come."""
+        async with self._arrival:
+            await self._arrival.wait_for(lambda: len(self.requests) >= count)
+
+    async def drop(self) -> None:
+        """Reset the connections, those that wait for an answer included."""
         for writer in self._connections.values():
             writer.transport.abort()
         await asyncio.gather(*self._connections)
@@ -104,7 +110,9 @@ class Stub:
         method, path, _ = first.split(" ")
         headers = {k.lower(): v for k, v in (line.split(": ", 1) for line in lines)}
         body = await reader.readexactly(int(headers.get("content-length", 0)))
-        self.requests.append(Request(method, path, headers, body))
+        async with self._arrival:
+            self.requests.append(Request(method, path, headers, body))
+            self._arrival.notify_all()
         reply = self._next(method, path)
         if reply.never:
             await reader.read()
@@ -141,5 +149,5 @@ async def serving(socket: Path | None = None) -> AsyncIterator[Stub]:
         yield stub
     finally:
         server.close()
-        await stub.end()
+        await stub.drop()
         await server.wait_closed()

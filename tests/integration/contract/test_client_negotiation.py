@@ -1,0 +1,237 @@
+"""The client learns what the plugin can do and cuts its requests to fit."""
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from contract import (
+    BadRequest,
+    BatchWrite,
+    LeftOut,
+    MemoryClient,
+    MemoryWrite,
+    NamespacePatch,
+    NamespaceUpsert,
+    SearchRequest,
+    Timeout,
+    Unavailable,
+)
+from tests.integration.contract.stub import Reply, Stub, failure, health
+
+pytestmark = pytest.mark.anyio
+
+LATER = datetime(2999, 1, 1, tzinfo=UTC)
+EVERYTHING: dict[str, Any] = {
+    "content": "hello",
+    "kind": "fact",
+    "source": "agent",
+    "expires_at": LATER,
+    "propagation": {"hops": 1},
+    "pin": True,
+    "embedding": [1.0],
+}
+WRITTEN = {"id": "018f3c2e-7c4b-7d5a-9b1e-2f6a4c8d0e11", "namespace": "team:1"}
+NAMESPACE = {"name": "team:1", "kind": "team", "created_at": "2026-01-31T12:00:00Z"}
+HYBRID = SearchRequest(namespaces=["team:1"], query="hello", embedding=[1.0])
+
+
+@pytest.fixture(autouse=True)
+def answers(stub: Stub) -> None:
+    stub.answer("POST", "/v1/search", Reply(body={"memories": []}))
+    stub.answer("POST", "/v1/namespaces/team:1/memories", Reply(201, WRITTEN))
+    stub.answer("POST", "/v1/memories/batch", Reply(body={"results": [WRITTEN, WRITTEN]}))
+    stub.answer("PUT", "/v1/namespaces/team:1", Reply(body=NAMESPACE))
+    stub.answer("PATCH", "/v1/namespaces/team:1", Reply(body=NAMESPACE))
+
+
+@pytest.fixture
+def told() -> list[LeftOut]:
+    return []
+
+
+@pytest.fixture
+async def client(stub: Stub, told: list[LeftOut]) -> Any:
+    async with MemoryClient(stub.url, timeout=20, on_left_out=told.append) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "sent", "lost"),
+    [
+        (["fts", "embedding"], {"query", "embedding"}, []),
+        (["fts"], {"query"}, [LeftOut("search", ("embedding",))]),
+        (["embedding"], {"embedding"}, [LeftOut("search", ("query",))]),
+        ([], set(), [LeftOut("search", ("embedding", "query"))]),
+    ],
+)
+async def test_a_hybrid_search_works_on_a_plugin_with_one_of_the_two(
+    client: MemoryClient,
+    stub: Stub,
+    told: list[LeftOut],
+    capabilities: list[str],
+    sent: set[str],
+    lost: list[LeftOut],
+) -> None:
+    stub.answer("GET", "/v1/health", health(*capabilities))
+    assert (await client.search(HYBRID)).memories == []
+    assert stub.requests[-1].json.keys() == {"namespaces"} | sent
+    assert told == lost
+
+
+@pytest.mark.parametrize("missing", ["embedding", "ttl", "pin", "propagation"])
+async def test_a_field_of_a_missing_capability_is_left_out(
+    client: MemoryClient, stub: Stub, told: list[LeftOut], missing: str
+) -> None:
+    stub.answer(
+        "GET", "/v1/health", health(*{"embedding", "ttl", "pin", "propagation"} - {missing})
+    )
+    await client.write("team:1", MemoryWrite(**EVERYTHING))
+    field = {"ttl": "expires_at"}.get(missing, missing)
+    assert stub.requests[-1].json.keys() == EVERYTHING.keys() - {field}
+    assert told == [LeftOut("write", (field,))]
+
+
+async def test_a_batch_is_cut_write_by_write_and_told_once(
+    client: MemoryClient, stub: Stub, told: list[LeftOut]
+) -> None:
+    stub.answer("GET", "/v1/health", health("fts"))
+    full = BatchWrite(namespace="team:1", **EVERYTHING)
+    plain = BatchWrite(
+        namespace="team:1", content="x", kind="fact", source="user", created_at=LATER
+    )
+    await client.batch([full, plain])
+    first, second = stub.requests[-1].json["writes"]
+    assert first.keys() == {"namespace", "content", "kind", "source"}
+    assert second.keys() == {"namespace", "content", "kind", "source", "created_at"}
+    assert told == [LeftOut("batch", ("embedding", "expires_at", "pin", "propagation"))]
+
+
+async def test_the_ttl_of_a_namespace_is_left_out(
+    client: MemoryClient, stub: Stub, told: list[LeftOut]
+) -> None:
+    stub.answer("GET", "/v1/health", health("fts"))
+    await client.put_namespace("team:1", NamespaceUpsert(kind="team", expires_at=LATER))
+    assert stub.requests[-1].json == {"kind": "team"}
+    await client.patch_namespace("team:1", NamespacePatch(expires_at=LATER, metadata={}))
+    assert stub.requests[-1].json == {"metadata": {}}
+    assert [it.operation for it in told] == ["put_namespace", "patch_namespace"]
+
+
+async def test_a_patch_of_which_nothing_would_be_left_is_refused(
+    client: MemoryClient, stub: Stub
+) -> None:
+    stub.answer("GET", "/v1/health", health("fts"))
+    with pytest.raises(BadRequest, match="ttl"):
+        await client.patch_namespace("team:1", NamespacePatch(expires_at=LATER))
+    assert stub.asked("PATCH", "/v1/namespaces/team:1") == []
+
+
+async def test_what_says_nothing_is_left_out_without_a_word(
+    client: MemoryClient, stub: Stub, told: list[LeftOut]
+) -> None:
+    stub.answer("GET", "/v1/health", health())
+    write = MemoryWrite(content="x", kind="fact", source="user", pin=False, embedding=None)
+    await client.write("team:1", write)
+    assert stub.requests[-1].json.keys() == {"content", "kind", "source"}
+    assert told == []
+
+
+async def test_health_is_asked_once_for_many_calls(client: MemoryClient, stub: Stub) -> None:
+    await asyncio.gather(*(client.search(HYBRID) for _ in range(10)))
+    for _ in range(3):
+        await client.search(HYBRID)
+        assert await client.supports("embedding")
+    assert len(stub.asked("GET", "/v1/health")) == 1
+
+
+async def test_health_is_not_asked_for_what_every_plugin_understands(
+    client: MemoryClient, stub: Stub
+) -> None:
+    await client.write("team:1", MemoryWrite(content="x", kind="fact", source="user"))
+    await client.search(SearchRequest(namespaces=["team:1"], kinds=["fact"]))
+    assert stub.asked("GET", "/v1/health") == []
+
+
+async def test_a_capability_that_appears_later_is_used(stub: Stub) -> None:
+    stub.answer("GET", "/v1/health", health("fts"), health("fts", "embedding"))
+    async with MemoryClient(stub.url, timeout=20, refresh=0) as client:
+        assert not await client.supports("embedding")
+        for _ in range(200):
+            await client.search(HYBRID)
+            if "embedding" in stub.asked("POST", "/v1/search")[-1].json:
+                break
+        assert await client.supports("embedding")
+    assert "embedding" not in stub.asked("POST", "/v1/search")[0].json
+    assert "embedding" in stub.asked("POST", "/v1/search")[-1].json
+
+
+async def test_asking_health_teaches_the_client_at_once(client: MemoryClient, stub: Stub) -> None:
+    stub.answer("GET", "/v1/health", health("fts"), health("fts", "embedding"))
+    assert not await client.supports("embedding")
+    await client.health()
+    assert await client.supports("embedding")
+
+
+async def test_the_refresh_does_not_hold_up_the_call(stub: Stub) -> None:
+    stub.answer("GET", "/v1/health", health("fts"), Reply(never=True))
+    async with MemoryClient(stub.url, timeout=20, refresh=0) as client:
+        assert await client.supports("fts")
+        await client.search(HYBRID)
+        await client.search(HYBRID)
+    assert "embedding" not in stub.asked("POST", "/v1/search")[-1].json
+
+
+async def test_a_failed_refresh_leaves_what_is_known(stub: Stub) -> None:
+    stub.answer("GET", "/v1/health", health("fts"), failure(500))
+    async with MemoryClient(stub.url, timeout=20, refresh=0) as client:
+        assert await client.supports("fts")
+        while len(stub.asked("GET", "/v1/health")) < 3:
+            assert await client.supports("fts")
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("trouble", [failure(500), Reply(404), Reply(body=b"?")])
+async def test_a_plugin_that_cannot_say_is_sent_everything(
+    client: MemoryClient, stub: Stub, told: list[LeftOut], trouble: Reply
+) -> None:
+    stub.answer("GET", "/v1/health", trouble)
+    await client.search(HYBRID)
+    assert stub.requests[-1].json.keys() == {"namespaces", "query", "embedding"}
+    assert told == []
+
+
+async def test_a_plugin_that_does_not_say_in_time_is_sent_everything(
+    client: MemoryClient, stub: Stub
+) -> None:
+    stub.answer("GET", "/v1/health", Reply(never=True))
+    await client.search(HYBRID, timeout=3)
+    assert "embedding" in stub.requests[-1].json
+
+
+async def test_trouble_with_the_question_does_not_open_the_breaker(
+    client: MemoryClient, stub: Stub
+) -> None:
+    stub.answer("GET", "/v1/health", failure(500))
+    for _ in range(5):
+        await client.search(HYBRID)
+
+
+async def test_supports_tells_when_it_cannot_know(client: MemoryClient, stub: Stub) -> None:
+    stub.answer("GET", "/v1/health", failure(503, message="store is down"))
+    with pytest.raises(Unavailable, match="store is down"):
+        await client.supports("embedding")
+    stub.answer("GET", "/v1/health", Reply(never=True))
+    with pytest.raises(Timeout):
+        await client.supports("embedding", timeout=0.05)
+
+
+async def test_supports_knows_extensions_and_refuses_nonsense(
+    client: MemoryClient, stub: Stub
+) -> None:
+    stub.answer("GET", "/v1/health", health("fts", extensions=["list"]))
+    assert await client.supports("list")
+    assert not await client.supports("batch")
+    with pytest.raises(ValueError, match="telepathy"):
+        await client.supports("telepathy")  # type: ignore[arg-type]
