@@ -7,7 +7,7 @@ find the row that is to blame.
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,7 +15,7 @@ import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
 from contract import Unavailable
-from plugin_postgres import migrations, pgvector
+from plugin_postgres import migrations, pgvector, vectors
 from plugin_postgres.settings import Settings
 
 DATA_FAULTS = (
@@ -69,6 +69,8 @@ class Database:
                 "statement_timeout": f"{settings.statement_timeout * 1000:.0f}",
                 # Our statements are short; compiling them costs more than it saves.
                 "jit": "off",
+                # One plan serves every argument: what to look up is decided inside the statements.
+                "plan_cache_mode": "force_generic_plan",
             },
         )
         self._probe: asyncpg.Connection | None = None
@@ -122,7 +124,9 @@ class Database:
         except STORE_FAULTS as error:
             raise _unavailable("the store failed", error) from None
         finally:
-            await self._pool.release(connection)
+            # The pool ends a connection that fails now; the work on it is done.
+            with suppress(TimeoutError, *STORE_FAULTS):
+                await self._pool.release(connection)
 
     async def fetch(self, query: str, *arguments: object) -> list[asyncpg.Record]:
         async with self.connection() as connection:
@@ -168,6 +172,7 @@ class Database:
         self.serves_vectors = await migrations.serves_vectors(connection)
         if self.serves_vectors:
             await pgvector.register(connection)
+            await connection.execute(vectors.SESSION)
 
 
 def _arguments(settings: Settings) -> dict[str, Any]:

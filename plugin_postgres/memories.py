@@ -20,10 +20,10 @@ from contract import (
 )
 from plugin_postgres import jsonb, rows, sql
 from plugin_postgres.database import Database
+from plugin_postgres.pgvector import MAX_DIMENSION
 from plugin_postgres.settings import Settings
 from plugin_postgres.writes import Write, WriteQueue
 
-MAX_DIMENSION = 16_000
 _FIRST = UUID(int=0)
 
 

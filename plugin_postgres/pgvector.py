@@ -3,10 +3,14 @@
 Where it is missing or too old, the plugin serves everything but embeddings.
 """
 
+import math
 import struct
 from collections.abc import Sequence
 
 import asyncpg
+
+# What a vector can hold.
+MAX_DIMENSION = 16_000
 
 # Iterative index scans came with 0.8; without them a filtered search loses rows.
 _OLDEST = (0, 8)
@@ -51,6 +55,11 @@ async def register(connection: asyncpg.Connection) -> None:
 
 
 def _encode(values: Sequence[float]) -> bytes:
+    # Only the direction counts, and pgvector squares in 32 bits: very long and very short ones
+    # would overflow or vanish.
+    length = math.hypot(*values)
+    if not 1e-12 < length < 1e12 and length > 0:
+        values = [value / length for value in values]
     return struct.pack(f">HH{len(values)}f", len(values), 0, *values)
 
 

@@ -1,24 +1,48 @@
-"""Search, for now newest first only."""
+"""Search: newest first, by words, by embedding, or by both. Each is one statement."""
 
 from typing import Any
 
+import asyncpg
+
 from contract import SearchRequest
-from plugin_postgres import rows
+from plugin_postgres import rows, sql, vectors
 from plugin_postgres.database import Database
+from plugin_postgres.pgvector import MAX_DIMENSION
 
 
 async def search(database: Database, request: SearchRequest) -> list[dict[str, Any]]:
     """At most `limit` memories of the named namespaces, best first."""
-    found = await database.fetch(
-        "SELECT r.id, r.namespace, r.content, r.kind, r.source, r.created_at, r.expires_at,"
-        " r.propagation, r.pin FROM memory_plugin.memory_records AS r"
-        " JOIN memory_plugin.memory_namespaces AS n ON n.name = r.namespace"
-        " WHERE n.name = ANY($1) AND (n.expires_at IS NULL OR n.expires_at > now())"
-        " AND (r.expires_at IS NULL OR r.expires_at > now())"
-        " AND ($2::text IS NULL OR r.content ILIKE '%' || $2 || '%')"
-        " ORDER BY r.pin DESC, r.created_at DESC, r.id LIMIT $3",
-        request.namespaces,
-        request.query,
-        request.limit,
-    )
-    return [rows.memory(row) for row in found]
+    query = request.query if request.query and not request.query.isspace() else None
+    vector = request.embedding if database.serves_vectors else None
+    if vector is not None and len(vector) > MAX_DIMENSION:
+        # No memory has one as long, so it finds nothing.
+        if query is None:
+            return []
+        vector = None
+    statement, arguments = statement_for(request, query, vector)
+    return [_memory(row) for row in await database.fetch(statement, *arguments)]
+
+
+def statement_for(
+    request: SearchRequest, query: str | None, vector: list[float] | None
+) -> tuple[str, list[object]]:
+    """The statement that answers a request, and its arguments."""
+    namespaces = list(set(request.namespaces))
+    kinds = sorted(set(request.kinds)) if request.kinds else None
+    arguments: list[object] = [namespaces, kinds, request.limit]
+    if query is not None and vector is not None:
+        return vectors.statement("search_hybrid", vector, "$5"), [*arguments, query, vector]
+    if vector is not None:
+        return vectors.statement("search_embedding", vector, "$4"), [*arguments, vector]
+    if query is not None:
+        return sql.load("search_text"), [*arguments, query]
+    if kinds is not None:
+        return sql.load("search_newest_of_kinds"), arguments
+    return sql.load("search_newest"), [namespaces, request.limit]
+
+
+def _memory(row: asyncpg.Record) -> dict[str, Any]:
+    memory = rows.memory(row)
+    if (score := row.get("score")) is not None:
+        memory["score"] = score
+    return memory

@@ -1,0 +1,11 @@
+-- Whether more than $2 embeddings have the dimension $1 and its index $3 is not there, or not whole.
+SELECT
+    NOT EXISTS (
+        SELECT FROM pg_index
+        WHERE indexrelid = to_regclass('memory_plugin.' || $3::text) AND indisvalid
+    )
+    AND EXISTS (
+        SELECT FROM memory_plugin.memory_records
+        WHERE embedding IS NOT NULL AND vector_dims(embedding) = $1
+        OFFSET $2
+    )

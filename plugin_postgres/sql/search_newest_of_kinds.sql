@@ -1,0 +1,19 @@
+-- As search_newest, for each kind by itself: the index passes over other kinds quickly.
+SELECT
+    memory.id, memory.namespace, memory.content, memory.kind, memory.source, memory.created_at,
+    memory.expires_at, memory.propagation, memory.pin
+FROM memory_plugin.memory_namespaces AS home
+CROSS JOIN unnest($2::text[]) AS wanted (kind)
+CROSS JOIN LATERAL (
+    SELECT *
+    FROM memory_plugin.memory_records AS stored
+    WHERE
+        stored.namespace = home.name
+        AND stored.kind = wanted.kind
+        AND (stored.expires_at IS NULL OR stored.expires_at > now())
+    ORDER BY stored.pin DESC, stored.created_at DESC, stored.id
+    LIMIT $3
+) AS memory
+WHERE home.name = ANY($1::text[]) AND (home.expires_at IS NULL OR home.expires_at > now())
+ORDER BY memory.pin DESC, memory.created_at DESC, memory.id
+LIMIT $3
