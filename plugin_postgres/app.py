@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from plugin_postgres.database import Database
 from plugin_postgres.endpoints import Endpoints
+from plugin_postgres.indexer import Indexer
 from plugin_postgres.janitor import Janitor
 from plugin_postgres.memories import Memories
 from plugin_postgres.metrics import Metrics
@@ -27,6 +28,7 @@ def create_app(settings: Settings) -> Starlette:
     database = Database(settings)
     queue = WriteQueue(database, metrics, limit=settings.write_queue)
     janitor = Janitor(database, metrics, settings)
+    indexer = Indexer(database, settings)
     endpoints = Endpoints(database, Memories(database, queue, settings), metrics, settings)
 
     def resource(
@@ -42,6 +44,7 @@ def create_app(settings: Settings) -> Starlette:
         await database.open()
         background = [
             asyncio.create_task(janitor.run()),
+            asyncio.create_task(indexer.run()),
             asyncio.create_task(_watch_pool(database, metrics)),
         ]
         try:

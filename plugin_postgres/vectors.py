@@ -64,6 +64,7 @@ async def build_indexes(connection: asyncpg.Connection) -> list[int]:
             f" USING hnsw ((embedding::halfvec({dimension})) halfvec_cosine_ops)"
             f" WHERE vector_dims(embedding) = {dimension}"
         )
+        log.info("embeddings indexed", extra={"dimension": dimension})
         built.append(dimension)
     return built
 
