@@ -2,7 +2,6 @@
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 BIN := .venv/bin
-PYTEST := $(BIN)/pytest
 STAMP := .venv/installed
 
 .PHONY: help install run test check
@@ -22,9 +21,10 @@ run: $(STAMP) ## serve the plugin on an embedded PostgreSQL (Ctrl-C stops both)
 	@exec $(BIN)/memory-plugin-postgres
 
 test: $(STAMP) ## run all tests
-	$(PYTEST) -n 2 -m "not slow"
+	$(BIN)/pytest -n 2 -m "not slow"
 
-check: $(STAMP) ## lint, format and type checks
+check: $(STAMP) ## lint, format, types and the rules of the repository, in seconds
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/pytest -q tests/unit/test_rooms.py tests/unit/test_repository.py
