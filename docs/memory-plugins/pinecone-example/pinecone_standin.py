@@ -10,17 +10,18 @@ also make it refuse requests (`refuse_next`, `fail_from`). It is for tests: noth
 
 import asyncio
 import heapq
-import json
 import math
 import os
-import struct
 import time
+from array import array
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
+from operator import mul
 from typing import Any
 
+import orjson
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -53,7 +54,7 @@ class Refused(Exception):
 
 @dataclass
 class Stored:
-    values: list[float]
+    values: "array[float]"
     metadata: Metadata
 
 
@@ -81,7 +82,7 @@ class Namespace:
 
 class StandIn:
     def __init__(
-        self, *, dimension: int = 32, api_key: str = "stand-in", delay: float = 0.0
+        self, *, dimension: int = 1536, api_key: str = "stand-in", delay: float = 0.0
     ) -> None:
         self.dimension = dimension
         self.api_key = api_key
@@ -118,7 +119,7 @@ class StandIn:
                 return JSONResponse("Unauthorized", 401)
             body = await request.body()
             try:
-                return endpoint(request, json.loads(body) if body else {})
+                return endpoint(request, orjson.loads(body) if body else {})
             except Refused as refusal:
                 return _error(refusal.status, refusal.code, str(refusal))
 
@@ -148,7 +149,7 @@ class StandIn:
         if not any(values):
             raise Refused("Dense vectors must contain at least one non-zero value")
         _limit(
-            len(json.dumps(metadata, ensure_ascii=False).encode()),
+            len(orjson.dumps(metadata)),
             MAX_METADATA_BYTES,
             "bytes of metadata",
         )
@@ -161,7 +162,7 @@ class StandIn:
             else value
             for key, value in metadata.items()
         }
-        return Stored([_as_float32(value) for value in values], kept)
+        return Stored(_as_float32(values), kept)
 
     def _check_vector(self, values: Any) -> None:
         if len(values) != self.dimension:
@@ -177,8 +178,9 @@ class StandIn:
             raise Refused("topK must be between 1 and 10000")
         matches = _compile(body.get("filter") or {})
         namespace = self._namespace(body.get("namespace", ""))
+        vector = _as_float32(body["vector"])
         found = (
-            (_cosine(body["vector"], record.values), identifier, record)
+            (_cosine(vector, record.values), identifier, record)
             for identifier, record in namespace.records.items()
             if matches(record.metadata)
         )
@@ -187,7 +189,7 @@ class StandIn:
             | ({"metadata": record.metadata} if body.get("includeMetadata") else {})
             for score, identifier, record in heapq.nlargest(top_k, found, key=lambda row: row[:2])
         ]
-        answer = json.dumps({"matches": rows, "namespace": body.get("namespace", "")}).encode()
+        answer = orjson.dumps({"matches": rows, "namespace": body.get("namespace", "")})
         _limit(len(answer), MAX_RESULT_BYTES, "bytes of query result")
         return Response(
             answer,
@@ -202,7 +204,7 @@ class StandIn:
         vectors = {
             identifier: {
                 "id": identifier,
-                "values": records[identifier].values,
+                "values": list(records[identifier].values),
                 "metadata": records[identifier].metadata,
             }
             for identifier in identifiers
@@ -263,16 +265,16 @@ def _is_metadata(value: Any) -> bool:
     return isinstance(value, str | bool | int | float)
 
 
-def _as_float32(value: float) -> float:
+def _as_float32(values: list[float]) -> "array[float]":
     try:
-        return float(struct.unpack("f", struct.pack("f", value))[0])
+        return array("f", values)
     except OverflowError:
         raise Refused("Vector values must fit a 32-bit float") from None
 
 
-def _cosine(one: list[float], other: list[float]) -> float:
+def _cosine(one: "array[float]", other: "array[float]") -> float:
     norms = math.hypot(*one) * math.hypot(*other)
-    return sum(a * b for a, b in zip(one, other, strict=True)) / norms if norms else 0.0
+    return sum(map(mul, one, other)) / norms if norms else 0.0
 
 
 def _remove(records: dict[str, Stored], identifiers: list[str]) -> None:
@@ -303,7 +305,12 @@ def _is_number(value: Any) -> bool:
 
 def _compile(expression: Metadata) -> Predicate:
     """The filter language as one predicate; what Pinecone does not know is refused."""
-    tests = [_clause(key, value) for key, value in expression.items()]
+    return _all_of([_clause(key, value) for key, value in expression.items()])
+
+
+def _all_of(tests: list[Predicate]) -> Predicate:
+    if len(tests) == 1:
+        return tests[0]
     return lambda metadata: all(test(metadata) for test in tests)
 
 
@@ -315,26 +322,22 @@ def _clause(key: str, value: Any) -> Predicate:
     if key.startswith("$"):
         raise Refused(f"{key} is not a known operator at this place")
     operators = value if isinstance(value, dict) else {"$eq": value}
-    tests = [(_comparison(name), _operand(name, wanted)) for name, wanted in operators.items()]
-    return lambda metadata: all(test(metadata.get(key), wanted) for test, wanted in tests)
+    return _all_of([_comparison(key, name, wanted) for name, wanted in operators.items()])
 
 
-def _comparison(name: str) -> Callable[[Any, Any], bool]:
+def _comparison(key: str, name: str, wanted: Any) -> Predicate:
     if name not in _COMPARE:
         raise Refused(f"{name} is not a known operator")
-    return _COMPARE[name]
-
-
-def _operand(name: str, wanted: Any) -> Any:
     if name in ("$in", "$nin"):
         _limit(len(wanted), MAX_FILTER_VALUES, f"values in {name}")
-        return frozenset(wanted)
-    return wanted
+        wanted = frozenset(wanted)
+    compare = _COMPARE[name]
+    return lambda metadata: compare(metadata.get(key), wanted)
 
 
 def main() -> None:
     host, _, port = os.environ.get("STANDIN_LISTEN_ADDR", "127.0.0.1:5081").rpartition(":")
-    delay = float(os.environ.get("STANDIN_DELAY", "0.2"))
+    delay = float(os.environ.get("STANDIN_DELAY", "0.02"))
     config = uvicorn.Config(StandIn(delay=delay).app, host=host, port=int(port), access_log=False)
     asyncio.run(uvicorn.Server(config).serve())
 

@@ -40,7 +40,7 @@ async def test_another_process_reads_what_the_first_one_acknowledged() -> None:
 
 
 async def test_writes_that_arrive_together_share_the_requests_to_the_service() -> None:
-    standin = StandIn()
+    standin = StandIn(dimension=32)
     async with client_on(standin) as client:
         await put(client, HERE)
         standin.requests.clear()
@@ -50,7 +50,7 @@ async def test_writes_that_arrive_together_share_the_requests_to_the_service() -
 
 
 async def test_a_batch_of_a_thousand_long_memories_respects_the_limits_of_the_service() -> None:
-    standin = StandIn()
+    standin = StandIn(dimension=32)
     async with client_on(standin) as client:
         await put(client, HERE)
         writes = [
@@ -64,7 +64,7 @@ async def test_a_batch_of_a_thousand_long_memories_respects_the_limits_of_the_se
 
 
 async def test_a_long_memory_is_spread_over_records_and_comes_back_whole() -> None:
-    standin = StandIn()
+    standin = StandIn(dimension=32)
     content = 'é🙂"\\\n' * 30_000
     async with client_on(standin) as client:
         await put(client, HERE)
@@ -79,7 +79,7 @@ async def test_a_long_memory_is_spread_over_records_and_comes_back_whole() -> No
 
 
 async def test_newest_first_reads_on_when_the_first_page_does_not_match() -> None:
-    async with client_on(StandIn()) as client:
+    async with client_on(StandIn(dimension=32)) as client:
         await put(client, HERE)
         oldest = BatchWrite(namespace=HERE, content="plan", kind="checkpoint", source="agent")
         await client.batch([oldest])
@@ -108,7 +108,7 @@ async def test_embeddings_of_any_dimension_up_to_that_of_the_index_do_not_mix() 
 
 
 async def test_pinning_an_existing_memory_moves_it_and_leaves_one() -> None:
-    async with client_on(StandIn()) as client:
+    async with client_on(StandIn(dimension=32)) as client:
         await put(client, HERE)
         first = await client.write(HERE, fact("old"))
         await client.write(HERE, fact("new"))
@@ -120,7 +120,7 @@ async def test_pinning_an_existing_memory_moves_it_and_leaves_one() -> None:
 
 async def test_an_id_is_free_again_when_its_namespace_is_gone() -> None:
     memory_id = uuid4()
-    async with client_on(StandIn()) as client:
+    async with client_on(StandIn(dimension=32)) as client:
         await put(client, HERE)
         await put(client, THERE)
         await client.write(HERE, fact("mine", id=memory_id))
@@ -134,7 +134,7 @@ async def test_an_id_is_free_again_when_its_namespace_is_gone() -> None:
 
 
 async def test_a_write_that_failed_half_way_leaves_one_memory_when_it_is_repeated() -> None:
-    standin = StandIn()
+    standin = StandIn(dimension=32)
     memory_id = UUID("0191d0c8-3c70-7000-8000-000000000001")
     async with client_on(standin) as client:
         await put(client, HERE)
@@ -153,7 +153,7 @@ async def test_a_write_that_failed_half_way_leaves_one_memory_when_it_is_repeate
 
 async def test_expired_memories_give_their_room_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memories, "SWEEP_EVERY", -1.0)
-    standin = StandIn()
+    standin = StandIn(dimension=32)
     async with client_on(standin) as client:
         await put(client, HERE)
         soon = datetime.now(UTC) + timedelta(milliseconds=50)
@@ -174,7 +174,7 @@ async def test_expired_memories_give_their_room_back(monkeypatch: pytest.MonkeyP
 async def test_a_struggling_service_becomes_a_polite_refusal(
     status: int, retry_after: str | None, answered: int, waits: str
 ) -> None:
-    standin = StandIn()
+    standin = StandIn(dimension=32)
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(app_on(standin)), base_url=PLUGIN
     ) as http:
@@ -185,7 +185,7 @@ async def test_a_struggling_service_becomes_a_polite_refusal(
 
 
 async def test_a_short_hiccup_of_the_service_is_not_seen_by_the_caller() -> None:
-    standin = StandIn()
+    standin = StandIn(dimension=32)
     async with client_on(standin) as client:
         await put(client, HERE)
         standin.refuse_next(2, 503)

@@ -4,7 +4,6 @@
     PINECONE_API_KEY=... python -m pinecone_plugin
 """
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -50,10 +49,9 @@ MAX_BODY = 8 * 1024 * 1024
 
 class Endpoints:
     def __init__(self, index: Index) -> None:
-        turn = asyncio.Lock()
         self._index = index
-        self._namespaces = Namespaces(index, turn)
-        self._memories = Memories(index, self._namespaces, turn)
+        self._namespaces = Namespaces(index)
+        self._memories = Memories(index, self._namespaces)
 
     async def health(self, _request: Request) -> Response:
         try:

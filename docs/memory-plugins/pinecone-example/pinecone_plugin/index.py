@@ -8,18 +8,18 @@ Errors of the service become errors of the contract here and nowhere else:
     any other 4xx               MemoryPluginError, 500: this plugin sent something wrong
 
 Pinecone is eventually consistent. Every write answers with a log sequence number (LSN), and every
-query says up to which LSN of the namespace it has read. `query` reads again until it has seen all
-that this process wrote, and `settle` waits for that, so that nobody is told "written" before a
-search finds it.
+query says up to which LSN of the namespace it has read. `settle` waits until a query sees all that
+was written, so that nobody is told "written" before a search finds it. From then on `query` takes
+no answer from before that: it asks again.
 """
 
 import asyncio
-import json
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import httpx
+import orjson
 
 from contract import MemoryPluginError, Unavailable
 
@@ -39,18 +39,23 @@ class Index:
     ) -> None:
         self._http = httpx.AsyncClient(
             base_url=host,
-            headers={"Api-Key": api_key, "X-Pinecone-Api-Version": API_VERSION},
+            headers={
+                "Api-Key": api_key,
+                "Content-Type": "application/json",
+                "X-Pinecone-Api-Version": API_VERSION,
+            },
             timeout=httpx.Timeout(10.0),
             transport=transport,
         )
         self._written: defaultdict[str, int] = defaultdict(int)
+        self._settled: defaultdict[str, int] = defaultdict(int)
         self._dimension: int | None = None
 
     async def aclose(self) -> None:
         await self._http.aclose()
 
     async def stats(self) -> dict[str, Any]:
-        return (await self._send("POST", "/describe_index_stats", json={})).json()  # type: ignore[no-any-return]
+        return (await self._send("POST", "/describe_index_stats", content=b"{}")).json()  # type: ignore[no-any-return]
 
     async def dimension(self) -> int:
         if self._dimension is None:
@@ -59,28 +64,27 @@ class Index:
 
     async def upsert(self, namespace: str, records: Sequence[Record]) -> None:
         """Insert or replace, in as few requests as the limits of the service allow."""
-        batch: list[Record] = []
+        batch: list[bytes] = []
         size = 0
-        for record in records:
-            length = len(json.dumps(record).encode())
-            if batch and (len(batch) == UPSERT_RECORDS or size + length > UPSERT_BYTES):
-                await self._write(namespace, "/vectors/upsert", {"vectors": batch})
+        for record in map(orjson.dumps, records):
+            if batch and (len(batch) == UPSERT_RECORDS or size + len(record) > UPSERT_BYTES):
+                await self._upsert(namespace, batch)
                 batch, size = [], 0
             batch.append(record)
-            size += length
+            size += len(record) + 1
         if batch:
-            await self._write(namespace, "/vectors/upsert", {"vectors": batch})
+            await self._upsert(namespace, batch)
 
     async def delete(self, namespace: str, identifiers: Sequence[str]) -> None:
         for start in range(0, len(identifiers), DELETE_IDS):
             ids = list(identifiers[start : start + DELETE_IDS])
-            await self._write(namespace, "/vectors/delete", {"ids": ids})
+            await self._delete(namespace, {"ids": ids})
 
     async def delete_matching(self, namespace: str, condition: dict[str, Any]) -> None:
-        await self._write(namespace, "/vectors/delete", {"filter": condition})
+        await self._delete(namespace, {"filter": condition})
 
     async def drop(self, namespace: str) -> None:
-        await self._write(namespace, "/vectors/delete", {"deleteAll": True})
+        await self._delete(namespace, {"deleteAll": True})
 
     async def query(
         self,
@@ -90,7 +94,7 @@ class Index:
         top_k: int,
         vector: Sequence[float] | None = None,
     ) -> list[Record]:
-        """The best matches, id, score and metadata, as of our own last write or later.
+        """The best matches, id, score and metadata, as of the last settled write or later.
 
         Without a vector the order means nothing: it is a look-up by condition.
         """
@@ -101,18 +105,11 @@ class Index:
             "filter": condition,
             "includeMetadata": True,
         }
-        pauses = [0.02, 0.05, 0.1, 0.2] + [0.5] * 60
-        for pause in pauses:
-            wanted = self._written[namespace]
-            response = await self._send("POST", "/query", json=body)
-            if int(response.headers.get("x-pinecone-max-indexed-lsn", 0)) >= wanted:
-                return response.json()["matches"]  # type: ignore[no-any-return]
-            await asyncio.sleep(pause)
-        raise Unavailable("the index has not caught up with our own writes", retry_after=5)
+        return await self._query(namespace, body, self._settled[namespace])
 
-    async def settle(self, namespace: str) -> None:
-        """Return when a query sees everything that was written to the namespace so far."""
-        await self.query(namespace, {"key": ""}, top_k=1)
+    async def settle(self, *namespaces: str) -> None:
+        """Return when queries see everything that was written to the namespaces so far."""
+        await asyncio.gather(*map(self._settle, namespaces))
 
     async def list_ids(self, namespace: str) -> AsyncIterator[list[str]]:
         """All ids in the order of their bytes, page by page."""
@@ -129,8 +126,32 @@ class Index:
         """The vector of a record that has none: every record needs one that is not all zeros."""
         return [1.0] + [0.0] * (await self.dimension() - 1)
 
-    async def _write(self, namespace: str, path: str, body: dict[str, Any]) -> None:
-        response = await self._send("POST", path, json={"namespace": namespace, **body})
+    async def _settle(self, namespace: str) -> None:
+        written = self._written[namespace]
+        vector = await self.placeholder()
+        await self._query(namespace, {"namespace": namespace, "vector": vector, "topK": 1}, written)
+        self._settled[namespace] = max(self._settled[namespace], written)
+
+    async def _query(self, namespace: str, body: dict[str, Any], wanted: int) -> list[Record]:
+        """Ask until the answer reflects the write with the number `wanted`."""
+        content = orjson.dumps(body)
+        for pause in [0.02, 0.05, 0.1, 0.2] + [0.5] * 60:
+            response = await self._send("POST", "/query", content=content)
+            if int(response.headers.get("x-pinecone-max-indexed-lsn", 0)) >= wanted:
+                return orjson.loads(response.content)["matches"]  # type: ignore[no-any-return]
+            await asyncio.sleep(pause)
+        raise Unavailable(f"the index lags behind the writes to {namespace}", retry_after=5)
+
+    async def _upsert(self, namespace: str, records: Sequence[bytes]) -> None:
+        name = orjson.dumps(namespace)
+        body = b'{"namespace":%b,"vectors":[%b]}' % (name, b",".join(records))
+        self._note(namespace, await self._send("POST", "/vectors/upsert", content=body))
+
+    async def _delete(self, namespace: str, what: dict[str, Any]) -> None:
+        body = orjson.dumps({"namespace": namespace, **what})
+        self._note(namespace, await self._send("POST", "/vectors/delete", content=body))
+
+    def _note(self, namespace: str, response: httpx.Response) -> None:
         lsn = int(response.headers.get("x-pinecone-request-lsn", 0))
         self._written[namespace] = max(self._written[namespace], lsn)
 

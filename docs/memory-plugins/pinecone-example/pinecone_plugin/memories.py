@@ -45,10 +45,10 @@ class Memories:
     The lock makes reading and then writing safe within this process, and there must be only one.
     """
 
-    def __init__(self, index: Index, namespaces: Namespaces, turn: asyncio.Lock) -> None:
+    def __init__(self, index: Index, namespaces: Namespaces) -> None:
         self._index = index
         self._namespaces = namespaces
-        self._turn = turn
+        self._turn = asyncio.Lock()
         self._waiting: list[BatchWrite] = []
         self._round: asyncio.Task[list[Outcome]] | None = None
         self._swept: dict[str, float] = {}
@@ -93,8 +93,7 @@ class Memories:
                 raise Forbidden(f"memory {memory_id} belongs to another namespace")
             await self._index.delete(pointer["space"], _all_records(pointer))
             await self._index.delete(REGISTRY, [pointer["key"]])
-            await self._index.settle(pointer["space"])
-            await self._index.settle(REGISTRY)
+            await self._index.settle(pointer["space"], REGISTRY)
 
     async def _newest(self, space: str, request: SearchRequest, moment: datetime) -> list[Fields]:
         rows: list[Fields] = []
@@ -181,7 +180,7 @@ class Memories:
             await self._index.delete(space, sorted(identifiers - kept))
         for space in (REGISTRY, *by_space):
             await self._sweep(space)
-            await self._index.settle(space)
+        await self._index.settle(REGISTRY, *by_space)
 
     async def _sweep(self, space: str) -> None:
         """Give back the room of expired memories; no search returns them any more."""

@@ -17,6 +17,7 @@ from pinecone_plugin.index import Index
 from pinecone_plugin.times import micros, now
 
 REGISTRY = "registry"
+LOCKS = 64  # changes of one namespace wait for each other; those of others rarely do
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,9 @@ class Home:
 
 
 class Namespaces:
-    def __init__(self, index: Index, turn: asyncio.Lock) -> None:
+    def __init__(self, index: Index) -> None:
         self._index = index
-        self._turn = turn
+        self._locks = [asyncio.Lock() for _ in range(LOCKS)]
 
     async def live(self, names: Iterable[str], moment: datetime) -> dict[str, Home]:
         """Those of the named namespaces that exist and have not expired, by name."""
@@ -41,7 +42,7 @@ class Namespaces:
         return {name: home for name, home in homes.items() if home.is_live(moment)}
 
     async def put(self, name: str, body: NamespaceUpsert) -> Namespace:
-        async with self._turn:
+        async with self._lock(name):
             moment = now()
             old = (await self._read([name])).get(name)
             if old is not None and old.is_live(moment):
@@ -50,28 +51,32 @@ class Namespaces:
                 fields = body.model_dump(exclude_unset=True)
                 namespace = Namespace(name=name, created_at=moment, **fields)
                 home = Home(namespace, f"{name}#{micros(moment):x}")
-            await self._save(home)
+            if home != old:  # callers PUT before every write, and most of these change nothing
+                await self._save(home)
             if old is not None and old.space != home.space:
                 await self._empty(old.space)
             return home.namespace
 
     async def patch(self, name: str, body: NamespacePatch) -> Namespace:
-        async with self._turn:
+        async with self._lock(name):
             old = (await self._read([name])).get(name)
             home = old and Home(_changed(old.namespace, body), old.space)
-            if home is None or not home.is_live(now()):
+            if old is None or home is None or not (old.is_live(now()) or home.is_live(now())):
                 raise no_namespace(name)
             await self._save(home)
             return home.namespace
 
     async def delete(self, name: str) -> None:
-        async with self._turn:
+        async with self._lock(name):
             home = (await self.live([name], now())).get(name)
             if home is None:
                 raise no_namespace(name)
             await self._index.delete(REGISTRY, [f"ns/{name}"])
             await self._empty(home.space)
             await self._index.settle(REGISTRY)
+
+    def _lock(self, name: str) -> asyncio.Lock:
+        return self._locks[hash(name) % LOCKS]
 
     async def _read(self, names: Iterable[str]) -> dict[str, Home]:
         keys = [f"ns/{name}" for name in set(names)]

@@ -1,0 +1,167 @@
+"""Runs the commands of a page as a reader would type them, in one shell, in an empty directory.
+
+What is fixed on the page and cannot be in a test is replaced: addresses by free ports, the legacy
+database by one that exists. Everything else runs literally.
+"""
+
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.unit.docs.pages import ROOT, Fence, Page
+
+LEGACY_URL = "postgres://app:secret@legacy-db/app"
+PLUGIN_ADDRESSES = ("127.0.0.1:9100", "localhost:9100", "your-plugin:9100")
+STANDIN_ADDRESS = "127.0.0.1:5081"
+_NUMBER = re.compile(r"\d[\d.,\\]*")
+RUNNABLE = ("bash", "console", "python", "yaml")
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What a `console` block shows, and what the commands in it printed."""
+
+    fence: Fence
+    shown: str
+    printed: str
+
+    def agrees(self) -> bool:
+        """The same words in the same order; numbers may differ, `…` stands for anything."""
+        pattern = "".join(
+            r"[\s\S]*" if part == "…" else _NUMBER.sub(r"[\\d.,]+", re.escape(part)) + r"\s*"
+            for part in re.findall(r"…|[^\s…]+", self.shown)
+        )
+        return re.fullmatch(pattern, self.printed.strip()) is not None
+
+
+def run(page: Page, directory: Path, legacy_url: str | None, seconds: float) -> list[Printed]:
+    """Run all blocks of the page in order; raises AssertionError at the first that fails."""
+    for name in ("docs", "contract", "harness", "plugin_postgres", "Makefile", ".venv"):
+        (directory / name).symlink_to(ROOT / name)
+    plugin, standin = (f"127.0.0.1:{port}" for port in _free_ports(2))
+    replace = dict.fromkeys(PLUGIN_ADDRESSES, plugin) | {STANDIN_ADDRESS: standin}
+    if legacy_url is not None:
+        replace[LEGACY_URL] = legacy_url
+    fences = [f for f in page.fences if f.language in RUNNABLE and not f.static]
+    script = _replaced("\n".join(_script(fence) for fence in fences), replace)
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "MEMORY_PLUGIN_LISTEN_ADDR": plugin,
+        "STANDIN_LISTEN_ADDR": standin,
+        "SANDBOX": str(directory),
+        "COLUMNS": "100",
+        "NO_COLOR": "1",
+    }
+    _execute(script, directory, environment, seconds)
+    return [
+        Printed(
+            fence,
+            "".join(line for line in fence.text.splitlines(True) if not line.startswith("$ ")),
+            _replaced(
+                (directory / _output_of(fence)).read_text(),
+                {new: old for old, new in reversed(replace.items())},
+            ),
+        )
+        for fence in fences
+        if fence.language == "console"
+    ]
+
+
+def _execute(script: str, directory: Path, environment: dict[str, str], seconds: float) -> None:
+    log = directory / "log"
+    with log.open("wb") as output:
+        shell = subprocess.Popen(
+            ["bash", "-euo", "pipefail", "-c", script],
+            cwd=directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    try:
+        code = shell.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        code = None
+    finally:
+        _end(shell.pid)
+        shell.wait()
+    text = log.read_text(errors="replace")
+    [*_, last] = re.findall(r"^@@ (.*)$", text, re.MULTILINE) or ["nothing"]
+    assert code == 0, f"{last} failed ({'timeout' if code is None else code}):\n{text[-4000:]}"
+
+
+def _end(group: int) -> None:
+    """Stop what the page started in the background, gently and then for good."""
+    for sign, patience in ((signal.SIGTERM, 10.0), (signal.SIGKILL, 5.0)):
+        try:
+            os.killpg(group, sign)
+            _wait_for_group(group, patience)
+        except ProcessLookupError:
+            return
+
+
+def _wait_for_group(group: int, seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        os.killpg(group, 0)
+        time.sleep(0.05)
+
+
+def _script(fence: Fence) -> str:
+    mark = f"echo {shlex.quote(f'@@ {fence}')} >&2"
+    if fence.file is not None:
+        name = shlex.quote(fence.file)
+        into = ">>" if "append" in fence.words else ">"
+        return f"{mark}\nmkdir -p $(dirname {name})\n{_heredoc(f'cat {into} {name}', fence.text)}"
+    if fence.language == "bash":
+        return f"{mark}\n{fence.text}"
+    if fence.language == "python":
+        return f"{mark}\n{_heredoc('python -', fence.text)}"
+    if fence.language == "console":
+        return f"{mark}\n{_console(fence)}"
+    return ""
+
+
+def _console(fence: Fence) -> str:
+    """Each command with its output collected; the status is there for a following `echo $?`."""
+    output = _collected(fence)
+    lines = [f": > {output}", "set +e"]
+    for command in re.findall(r"^\$ (.*(?:\\\n.*)*)", fence.text, re.MULTILINE):
+        lines += [f"(exit ${{status:-0}}); {command} >> {output} 2>&1", "status=$?"]
+    return "\n".join([*lines, f"cat {output}", "set -e"])
+
+
+def _output_of(fence: Fence) -> str:
+    return f"printed-{fence.line}"
+
+
+def _collected(fence: Fence) -> str:
+    """The same file from wherever the commands of the page have changed to."""
+    return f'"$SANDBOX"/{_output_of(fence)}'
+
+
+def _heredoc(command: str, text: str) -> str:
+    return f"{command} <<'END_OF_BLOCK'\n{text}END_OF_BLOCK"
+
+
+def _replaced(text: str, replace: dict[str, str]) -> str:
+    for old, new in replace.items():
+        text = text.replace(old, new)
+    return text
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [listener.getsockname()[1] for listener in sockets]
+    for listener in sockets:
+        listener.close()
+    return ports
