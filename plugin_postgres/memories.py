@@ -17,6 +17,7 @@ from contract import (
     MemoryPluginError,
     MemoryWrite,
     NotFound,
+    Unavailable,
 )
 from plugin_postgres import jsonb, rows, sql
 from plugin_postgres.database import Database
@@ -42,12 +43,22 @@ class Memories:
         return {"id": str(write.id), "namespace": namespace}
 
     async def write_all(self, writes: list[BatchWrite | BadRequest]) -> list[dict[str, Any]]:
-        """An answer per write, in their order; one that fails does not touch the others."""
+        """An answer per write, in their order; one that fails does not touch the others.
+
+        Raises `Unavailable` when the store took none of them: the whole request can be repeated.
+        """
         submitted = [self._submit(write) for write in writes]
         await asyncio.gather(
             *(entry.done for entry in submitted if isinstance(entry, Write)), return_exceptions=True
         )
-        return [_result(entry) for entry in submitted]
+        outcomes = [_outcome(entry) for entry in submitted]
+        down = [outcome for outcome in outcomes if isinstance(outcome, Unavailable)]
+        if len(down) == len(outcomes):
+            raise down[0]
+        return [
+            {"error": outcome.envelope()} if isinstance(outcome, MemoryPluginError) else outcome
+            for outcome in outcomes
+        ]
 
     async def forget(self, key: UUID, body: ForgetRequest) -> None:
         """Delete one memory, if the asking namespace owns it."""
@@ -127,13 +138,13 @@ def new_id() -> UUID:
     return UUID(int=(time.time_ns() // 1_000_000) << 80 | 0x7 << 76 | 0x2 << 62 | random)
 
 
-def _result(entry: Write | MemoryPluginError) -> dict[str, Any]:
+def _outcome(entry: Write | MemoryPluginError) -> dict[str, Any] | MemoryPluginError:
     if isinstance(entry, MemoryPluginError):
-        return {"error": entry.envelope()}
+        return entry
     try:
         entry.done.result()
     except MemoryPluginError as error:
-        return {"error": error.envelope()}
+        return error
     return {"id": str(entry.id), "namespace": entry.namespace}
 
 

@@ -72,7 +72,15 @@ def _run_workers(settings: Settings, bound: socket.socket) -> None:
     configuration = _configuration(settings)
     configuration.app = partial(_worker, settings)
     configuration.workers = settings.workers
-    Multiprocess(configuration, sockets=[bound]).run()
+    _Workers(configuration, sockets=[bound]).run()
+
+
+class _Workers(Multiprocess):
+    def terminate_all(self) -> None:
+        """Let go of the socket first: what nobody will accept must be refused, not kept waiting."""
+        for bound in self.sockets:
+            bound.close()
+        super().terminate_all()
 
 
 def _worker(settings: Settings) -> Starlette:

@@ -1,0 +1,71 @@
+"""The primary is killed and its synchronous standby promoted: the plugin follows by itself."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from time import perf_counter
+
+import pytest
+
+from tests.faults.cluster import Postgres, add_standby, directory
+from tests.faults.load import Load
+from tests.faults.plugin import running_plugin
+from tests.faults.recovery import assert_recovers
+from tests.faults.verdict import assert_sound
+
+pytestmark = pytest.mark.anyio
+
+SECONDS = 5.0
+
+
+@pytest.fixture
+async def standby(postgres: Postgres) -> AsyncIterator[Postgres]:
+    with directory("standby") as made:
+        server = await add_standby(postgres, made)
+        try:
+            yield server
+        finally:
+            server.kill()
+
+
+def both(postgres: Postgres, standby: Postgres) -> str:
+    return f"postgresql://postgres@{postgres.host},{standby.host}/postgres"
+
+
+async def test_writes_go_on_against_the_new_primary_and_nothing_is_lost(
+    postgres: Postgres, standby: Postgres
+) -> None:
+    async with running_plugin(both(postgres, standby)) as plugin:
+        async with Load([plugin.address]) as load:
+            await asyncio.sleep(1)
+            await asyncio.to_thread(postgres.kill)
+            # While there is only a standby, which may lag, nothing is read from it.
+            await asyncio.sleep(0.7)
+            failed_over = perf_counter()
+            answered = [c for c in load.history.calls if c.start > failed_over - 0.4]
+            assert not [c for c in answered if c.outcome == "acknowledged"]
+            await asyncio.to_thread(standby.promote)
+            await assert_recovers(load.history, since=perf_counter(), within=SECONDS)
+            await asyncio.sleep(0.5)
+        assert plugin.running
+        assert load.history.count("acknowledged", since=failed_over) > 0
+        await assert_sound(load.history, plugin.address, standby)
+        assert load.history.count("reset") == load.history.count("unreachable") == 0
+        assert plugin.alarms == []
+
+
+async def test_a_write_that_the_standby_did_not_get_is_not_acknowledged(
+    postgres: Postgres, standby: Postgres
+) -> None:
+    async with running_plugin(both(postgres, standby), "--statement-timeout=1") as plugin:
+        async with Load([plugin.address], clients=4) as load:
+            await asyncio.sleep(0.3)
+            standby.freeze()
+            stalled = perf_counter()
+            await asyncio.sleep(3)
+            await asyncio.to_thread(postgres.kill)
+            standby.thaw()
+            await asyncio.to_thread(standby.promote)
+            await assert_recovers(load.history, since=perf_counter(), within=SECONDS)
+        writes = [c for c in load.history.calls if c.action.startswith(("POST", "PUT", "PATCH"))]
+        assert any(call.outcome == "unavailable" for call in writes if call.start > stalled)
+        await assert_sound(load.history, plugin.address, standby)
