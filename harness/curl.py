@@ -187,7 +187,8 @@ def _command(exchange: Exchange, caller: Caller, names: dict[str, str]) -> str:
     parts = ["curl -sS -X", request.method]
     if caller.socket:
         parts += ["--unix-socket", shlex.quote(caller.socket)]
-    parts.append(_quote(caller.url + request.path, names))
+    path = _quote(request.path, names)
+    parts.append(f'"{caller.url}"{path}' if caller.url.startswith("$") else _join(caller.url, path))
     if caller.token:
         parts.append('-H "Authorization: Bearer $MEMORY_PLUGIN_TOKEN"')
     parts += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in request.headers.items()]
@@ -205,6 +206,10 @@ def _command(exchange: Exchange, caller: Caller, names: dict[str, str]) -> str:
         )
         return f"python3 -c {shlex.quote(unpack)} | {' '.join(parts)} --data-binary @-"
     return " ".join([*parts, "--data-binary", _relative(_quote(text, names), exchange)])
+
+
+def _join(url: str, quoted: str) -> str:
+    return f"'{url}{quoted[1:]}"
 
 
 def _quote(text: str, names: dict[str, str]) -> str:

@@ -1,0 +1,57 @@
+"""Cases that nobody thought of, made by schemathesis from the OpenAPI document."""
+
+from harness.check import check
+from harness.trial import Trial
+
+_DOCUMENT = (
+    "The OpenAPI document is the single source of truth: what fits it is accepted, what does not is"
+    " refused with 400, and every answer has the shape that it declares. Never 500."
+)
+_FUZZED = 15
+_WALKS = 20
+
+
+async def _play(trial: Trial, kind: str, examples: int = 1) -> None:
+    # Imported here because it takes a second and most commands do without it.
+    from harness.generation import Generator, in_thread
+
+    names = [await trial.namespace() for _ in range(3)] + [trial.name()]
+    generator = Generator(trial, names, examples)
+
+    def work() -> None:
+        if kind == "walk":
+            generator.walk()
+            return
+        for operation in generator.operations():
+            if kind == "fuzz":
+                generator.fuzz(operation)
+                continue
+            for case in getattr(generator, kind)(operation):
+                generator.start_over()
+                generator.play(case)
+
+    await in_thread(work)
+
+
+@check("generated.examples", _DOCUMENT, profile="full")
+async def examples(trial: Trial) -> None:
+    """Sends every example of the document."""
+    await _play(trial, "examples")
+
+
+@check("generated.coverage", _DOCUMENT, profile="full")
+async def coverage(trial: Trial) -> None:
+    """Sends some 500 requests that are at or just beyond a border of the schemas."""
+    await _play(trial, "coverage")
+
+
+@check("generated.fuzzing", _DOCUMENT, profile="full")
+async def fuzzing(trial: Trial) -> None:
+    """Sends random requests, valid and invalid; `--seed` repeats them."""
+    await _play(trial, "fuzz", _FUZZED)
+
+
+@check("generated.stateful", _DOCUMENT, profile="full")
+async def stateful(trial: Trial) -> None:
+    """Walks along the links of the document: make, write, search, repeat, forget, delete."""
+    await _play(trial, "walk", _WALKS)

@@ -1,0 +1,335 @@
+"""Cases that schemathesis makes from the OpenAPI document, kept inside namespaces of our own.
+
+Schemathesis only makes the cases. They are sent like those of any other check, and judged by the
+types of the contract: what fits them must be accepted, what does not must be refused with 400, and
+every answer must have the shape that the document declares for it.
+"""
+
+import asyncio
+import json
+import re
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from datetime import timedelta
+from typing import Any
+from urllib.parse import unquote
+
+import httpx
+import hypothesis
+from hypothesis import strategies
+from jsonschema import Draft202012Validator, FormatChecker
+from schemathesis import APIOperation, BaseSchema, Case, GenerationMode, Response, openapi
+from schemathesis.core import NotSet
+from schemathesis.core.result import Ok
+from schemathesis.generation.drivers import CoverageGenerator
+from schemathesis.generation.feedback import FeedbackSources
+from schemathesis.generation.hypothesis.examples import generate_one
+from schemathesis.generation.overrides import Override
+
+import contract
+from contract import (
+    NAMESPACE_PATTERN,
+    BadRequest,
+    ForgetRequest,
+    ListRequest,
+    MemoryId,
+    MemoryWrite,
+    NamespaceName,
+    NamespacePatch,
+    NamespaceUpsert,
+    SearchRequest,
+    WireModel,
+    parse,
+    parse_value,
+    parse_writes,
+)
+from harness.curl import body_of
+from harness.errors import Failure
+from harness.exchange import Exchange
+from harness.trial import Trial
+
+_NAME = re.compile(NAMESPACE_PATTERN)
+_LONGEST_NAME = 256
+_NO_SEGMENTS = ("", ".", "..")
+_METHODS = ("get", "put", "post", "patch", "delete")
+_FIELD_OF = {
+    "embedding": "embedding",
+    "fts": "query",
+    "ttl": "expires_at",
+    "pin": "pin",
+    "propagation": "propagation",
+}
+
+# What a plugin may answer to a request that fits the contract, beside 413.
+_ACCEPTED: dict[str, tuple[type[WireModel] | None, set[int]]] = {
+    "getHealth": (None, {200}),
+    "putNamespace": (NamespaceUpsert, {200}),
+    "patchNamespace": (NamespacePatch, {200, 404}),
+    "deleteNamespace": (None, {204, 404}),
+    "writeMemory": (MemoryWrite, {201, 403, 404}),
+    "searchMemories": (SearchRequest, {200}),
+    "forgetMemory": (ForgetRequest, {204, 403, 404}),
+    # A cursor that the plugin did not make is refused.
+    "listMemories": (ListRequest, {200, 400}),
+}
+
+Operation = APIOperation[Any, Any, Any, Any]
+AnyCase = Case[Any]
+
+# Hypothesis and schemathesis keep state of their own per process.
+_one_at_a_time = threading.Lock()
+
+
+async def in_thread(work: Callable[[], None]) -> None:
+    """Run a generator, which is synchronous, without stopping the other checks."""
+
+    def locked() -> None:
+        with _one_at_a_time:
+            work()
+
+    try:
+        await asyncio.to_thread(locked)
+    except hypothesis.errors.HypothesisException as error:
+        raise _found_in(error) or error from None
+
+
+def _found_in(error: BaseException) -> Failure | None:
+    """The plugin's fault inside what Hypothesis makes of it when it comes and goes."""
+    for inner in getattr(error, "exceptions", ()):
+        if isinstance(inner, Failure):
+            return inner
+        if found := _found_in(inner):
+            return found
+    return None
+
+
+class Generator:
+    """Makes cases for one check and plays them against the plugin, from a thread."""
+
+    def __init__(self, trial: Trial, names: list[str], examples: int) -> None:
+        self._trial = trial
+        self._names = names
+        self._loop = asyncio.get_running_loop()
+        self._setup = len(trial.wire.exchanges)
+        self._document = self._adapt(contract.openapi())
+        self._schema: BaseSchema = openapi.from_dict(self._document)
+        self.settings = hypothesis.settings(
+            max_examples=examples,
+            stateful_step_count=8,
+            database=None,
+            deadline=None,
+            derandomize=False,
+            print_blob=False,
+            report_multiple_bugs=False,
+            suppress_health_check=list(hypothesis.HealthCheck),
+            verbosity=hypothesis.Verbosity.quiet,
+        )
+
+    def operations(self) -> Iterator[Operation]:
+        """The operations that the plugin claims to have."""
+        for result in self._schema.get_all_operations():
+            if isinstance(result, Ok):
+                yield result.ok()
+
+    def examples(self, operation: Operation) -> Iterator[AnyCase]:
+        """The examples of the document, as they stand."""
+        for strategy in operation.get_strategies_from_examples():
+            yield generate_one(strategy)
+
+    def coverage(self, operation: Operation) -> Iterator[AnyCase]:
+        """Every keyword of the schema, at and beyond its borders."""
+        config = self._schema.config.generation_for(operation=operation, phase="coverage")
+        yield from CoverageGenerator(
+            operation=operation,
+            generation_modes=list(GenerationMode),
+            generation_config=config,
+            auth_storage=None,
+            override=Override(),
+            feedback=FeedbackSources(),
+            hooks=None,
+        )
+
+    def fuzz(self, operation: Operation) -> None:
+        """Random cases that fit and that do not fit; a failure is shrunk to a small one."""
+        modes = [operation.as_strategy(generation_mode=mode) for mode in GenerationMode]
+
+        @hypothesis.seed(self._trial.settings.seed)
+        @self.settings
+        @hypothesis.given(strategies.one_of(modes))
+        def test(case: AnyCase) -> None:
+            self.start_over()
+            self.play(case)
+
+        try:
+            test()
+        except hypothesis.errors.Unsatisfiable:
+            return  # an operation without input has nothing that does not fit
+
+    def walk(self) -> None:
+        """Sequences of operations along the links of the document."""
+        generator = self
+
+        class Walk(self._schema.as_state_machine()):  # type: ignore[misc]
+            def setup(self) -> None:
+                generator.start_over()
+
+            def call(self, case: AnyCase, **_: Any) -> Response:
+                return generator.response(generator.play(case))
+
+            def validate_response(self, *_: Any, **__: Any) -> None:
+                """Every answer has been judged when it came."""
+
+        Walk.rule_order_seed = self._trial.settings.seed
+        hypothesis.seed(self._trial.settings.seed)(Walk)
+        Walk.run(settings=self.settings)
+
+    def start_over(self) -> None:
+        """What was sent before has nothing to do with what comes; leave it out of a report."""
+        del self._trial.wire.exchanges[self._setup :]
+
+    def play(self, case: AnyCase) -> Exchange | None:
+        """Send a case, if it may be sent, and judge the answer."""
+        if case.method.lower() not in _METHODS:
+            return None
+        case.path_parameters = self._own(case.path_parameters)
+        path = case.formatted_path
+        body = None if isinstance(case.body, NotSet) else _bytes(self._own(case.body))
+        exchange = self._send(case.method, path, body)
+        operation = self._document["paths"][case.path].get(case.method.lower())
+        if operation is None:
+            # A path such as /v1/memories/batch is also one with an id that is no UUID.
+            exchange.expect(400, 404, 405)
+            exchange.envelope()
+            return exchange
+        parameter = unquote(path.split("/")[3]) if "{" in case.path else None
+        allowed = self._allowed(operation["operationId"], parameter, body)
+        exchange.expect(*sorted(allowed))
+        if exchange.status != 204:
+            self._fits(exchange, operation)
+        return exchange
+
+    def _fits(self, exchange: Exchange, operation: dict[str, Any]) -> None:
+        """The answer has the shape that the document declares for its status."""
+        declared = operation["responses"].get(str(exchange.status))
+        if declared is None:
+            exchange.envelope()
+            return
+        if "$ref" in declared:
+            name = declared["$ref"].rpartition("/")[2]
+            declared = self._document["components"]["responses"][name]
+        schema = declared["content"]["application/json"]["schema"]
+        validator = Draft202012Validator(
+            {**schema, "components": self._document["components"]}, format_checker=FormatChecker()
+        )
+        error = next(iter(validator.iter_errors(exchange.json)), None)
+        if error is not None:
+            place = "/".join(str(part) for part in error.absolute_path)
+            raise Failure(f"the declared shape ({place}: {error.message})", exchange.shown)
+
+    def _allowed(self, operation: str, parameter: str | None, body: bytes | None) -> set[int]:
+        """The statuses that the contract allows as the answer to this request."""
+        if parameter is not None and (parameter in _NO_SEGMENTS or "/" in parameter):
+            return {400, 404, 405}
+        if operation == "batchWrite":
+            return {200, 413} if _fits_batch(body) else {400, 413}
+        model, accepted = _ACCEPTED[operation]
+        kind = MemoryId if operation == "forgetMemory" else NamespaceName
+        fits_path = parameter is None or _fits_path(kind, parameter)
+        # A field that the plugin may ignore may be wrong, or may be refused.
+        verdicts = {_fits_model(model, body), _fits_model(model, self._claimed(body))}
+        allowed = {413}
+        if fits_path and True in verdicts:
+            allowed |= accepted
+        if not fits_path or False in verdicts:
+            # Whether the path or the body is looked at first is the plugin's choice.
+            allowed |= {400} | (accepted & {404})
+        return allowed
+
+    def _claimed(self, body: bytes | None) -> bytes | None:
+        """The body without the fields that the plugin may ignore."""
+        try:
+            value = json.loads(body or b"")
+        except ValueError:
+            return body
+        if isinstance(value, dict):
+            for claim, field in _FIELD_OF.items():
+                if not self._trial.claims(claim):
+                    value.pop(field, None)
+            return body_of(value)
+        return body
+
+    def _send(self, method: str, path: str, body: bytes | None) -> Exchange:
+        return self._wait_for(self._trial.send(method, path, raw=body))
+
+    def _wait_for(self, coroutine: Coroutine[Any, Any, Exchange]) -> Exchange:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    def response(self, exchange: Exchange | None) -> Response:
+        if exchange is None:
+            hypothesis.reject()
+        request = exchange.request
+        url = f"http://plugin{request.path}"
+        response = httpx.Response(
+            exchange.status or 0,
+            headers={"Content-Type": "application/json"},
+            content=exchange.body,
+            request=httpx.Request(request.method, url, content=request.body),
+        )
+        response.elapsed = timedelta(seconds=exchange.received - exchange.sent)
+        return Response.from_httpx(response, verify=True)
+
+    def _adapt(self, document: dict[str, Any]) -> dict[str, Any]:
+        """The document for this plugin: its extensions, our namespaces, ids of our own."""
+        document["paths"] = {
+            path: item
+            for path, item in document["paths"].items()
+            if all(
+                "x-extension" not in operation or self._trial.claims(operation["x-extension"])
+                for operation in item.values()
+                if isinstance(operation, dict)
+            )
+        }
+        adapted: dict[str, Any] = self._own(document)
+        return adapted
+
+    def _own(self, value: Any) -> Any:
+        """The same JSON with every foreign namespace replaced by one of ours."""
+        if isinstance(value, str):
+            if _NAME.fullmatch(value) and value not in self._names and len(value) <= _LONGEST_NAME:
+                return self._names[len(value) % len(self._names)]
+            return value
+        if isinstance(value, dict):
+            return {key: self._own(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self._own(item) for item in value]
+        return value
+
+
+def _fits_model(model: type[WireModel] | None, body: bytes | None) -> bool:
+    if model is None:
+        return True
+    try:
+        parse(model, body or b"")
+    except BadRequest:
+        return False
+    return True
+
+
+def _fits_batch(body: bytes | None) -> bool:
+    try:
+        parse_writes(body or b"")
+    except BadRequest:
+        return False
+    return True
+
+
+def _fits_path(kind: Any, value: str) -> bool:
+    try:
+        parse_value(kind, value, "path")
+    except BadRequest:
+        return False
+    return True
+
+
+def _bytes(body: Any) -> bytes:
+    return body if isinstance(body, bytes) else json.dumps(body).encode()
