@@ -19,9 +19,8 @@ from contract import (
     NotFound,
     Unavailable,
 )
-from plugin_postgres import jsonb, rows, sql
+from plugin_postgres import jsonb, pgvector, rows, sql
 from plugin_postgres.database import Database
-from plugin_postgres.pgvector import MAX_DIMENSION
 from plugin_postgres.settings import Settings
 from plugin_postgres.writes import Write, WriteQueue
 
@@ -90,23 +89,11 @@ class Memories:
         }
 
     def _prepare(self, namespace: str, body: MemoryWrite) -> Write:
-        size = len(body.content)
-        # A character has at most four bytes; count them only where it matters.
-        if size * 4 > self._max_content:
-            size = len(body.content.encode())
-            if size > self._max_content:
-                raise BadRequest(
-                    f"content: must be at most {self._max_content} bytes",
-                    details={"field": "content"},
-                )
-        embedding = body.embedding if self._database.serves_vectors else None
-        if embedding is not None:
-            if len(embedding) > MAX_DIMENSION:
-                raise BadRequest(
-                    f"embedding: must have at most {MAX_DIMENSION} numbers",
-                    details={"field": "embedding"},
-                )
-            size += 4 * len(embedding)
+        size = self._size(body.content)
+        embedding = None
+        if body.embedding is not None and self._database.serves_vectors:
+            embedding = _encoded(body.embedding)
+            size += len(embedding)
         return Write(
             id=body.id or new_id(),
             namespace=namespace,
@@ -120,6 +107,18 @@ class Memories:
             embedding=embedding,
             size=size,
         )
+
+    def _size(self, content: str) -> int:
+        """About how many bytes it has; refuses content that has too many."""
+        if len(content) * 4 <= self._max_content:  # a character has at most four
+            return len(content)
+        size = len(content.encode())
+        if size > self._max_content:
+            raise BadRequest(
+                f"content: must be at most {self._max_content} bytes",
+                details={"field": "content"},
+            )
+        return size
 
     def _submit(self, write: BatchWrite | BadRequest) -> Write | MemoryPluginError:
         if isinstance(write, BadRequest):
@@ -136,6 +135,15 @@ def new_id() -> UUID:
     """A UUID that begins with the time (version 7): neighbours in time are neighbours on disk."""
     random = int.from_bytes(os.urandom(10)) & ~(0xF << 76) & ~(0x3 << 62)
     return UUID(int=(time.time_ns() // 1_000_000) << 80 | 0x7 << 76 | 0x2 << 62 | random)
+
+
+def _encoded(embedding: list[float]) -> bytes:
+    if len(embedding) > pgvector.MAX_DIMENSION:
+        raise BadRequest(
+            f"embedding: must have at most {pgvector.MAX_DIMENSION} numbers",
+            details={"field": "embedding"},
+        )
+    return pgvector.encode(embedding)
 
 
 def _outcome(entry: Write | MemoryPluginError) -> dict[str, Any] | MemoryPluginError:

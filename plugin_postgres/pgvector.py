@@ -44,23 +44,31 @@ async def search_path(connection: asyncpg.Connection) -> str:
 
 
 async def register(connection: asyncpg.Connection) -> None:
-    """Let this connection take and give vectors as lists of numbers, in pgvector's binary form."""
+    """Let this connection take vectors, as lists of numbers or as `encode` makes them.
+
+    Inside an array only the latter: a list in a list would be an array of two dimensions.
+    """
     schema = await connection.fetchval(
         "SELECT nspname FROM pg_extension"
         " JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector'"
     )
     await connection.set_type_codec(
-        "vector", schema=schema, encoder=_encode, decoder=_decode, format="binary"
+        "vector", schema=schema, encoder=_encode_once, decoder=_decode, format="binary"
     )
 
 
-def _encode(values: Sequence[float]) -> bytes:
+def encode(values: Sequence[float]) -> bytes:
+    """A vector in pgvector's binary form."""
     # Only the direction counts, and pgvector squares in 32 bits: very long and very short ones
     # would overflow or vanish.
     length = math.hypot(*values)
     if not 1e-12 < length < 1e12 and length > 0:
         values = [value / length for value in values]
     return struct.pack(f">HH{len(values)}f", len(values), 0, *values)
+
+
+def _encode_once(value: Sequence[float] | bytes) -> bytes:
+    return value if isinstance(value, bytes) else encode(value)
 
 
 def _decode(data: bytes) -> tuple[float, ...]:

@@ -14,7 +14,7 @@ from plugin_postgres import sql
 
 # As many candidates as a statement takes off the index, and more of them where a filter refuses
 # most. The statement puts them in order.
-SESSION = "SET hnsw.ef_search = 200; SET hnsw.iterative_scan = relaxed_order"
+SESSION = "SET hnsw.ef_search = 120; SET hnsw.iterative_scan = relaxed_order"
 # What pgvector can index, in half precision.
 _MAX_INDEXED = 4_000
 

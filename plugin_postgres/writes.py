@@ -42,7 +42,7 @@ class Write:
     propagation: str | None
     pin: bool
     created_at: datetime | None
-    embedding: list[float] | None
+    embedding: bytes | None
     size: int = 0
     done: "asyncio.Future[None]" = field(default_factory=lambda: _future())
 

@@ -7,7 +7,7 @@ never edited after a release: the checksum of each is recorded and compared.
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 
@@ -37,7 +37,7 @@ class Migration:
 
     version: int
     name: str
-    sql: str
+    sql: str = field(repr=False)
 
     @property
     def checksum(self) -> str:

@@ -9,7 +9,7 @@ WITH
         SELECT id, created_at, row_number() OVER (ORDER BY score DESC, created_at DESC, id) AS place
         FROM found
         ORDER BY place
-        LIMIT 200
+        LIMIT 120
     )
     UNION ALL
     SELECT id, created_at, row_number() OVER (ORDER BY score DESC, created_at DESC, id)

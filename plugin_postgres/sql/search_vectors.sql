@@ -1,4 +1,4 @@
--- Part of a statement: `near`, the 200 memories whose embedding is closest to the asked one.
+-- Part of a statement: `near`, the 120 memories whose embedding is closest to the asked one.
 --
 -- Few embeddings are compared one by one: nothing is missed. Of many, the index of their dimension
 -- proposes candidates, off a copy in half precision, and these are compared.
@@ -58,7 +58,7 @@ proposed AS (
         AND ($2::text[] IS NULL OR stored.kind = ANY($2))
         AND (stored.expires_at IS NULL OR stored.expires_at > now())
     ORDER BY stored.embedding::halfvec({dimension}) <=> {embedding}::vector::halfvec({dimension})
-    LIMIT 200
+    LIMIT 120
 ),
 near AS (
     -- A vector of zeros points nowhere: as far from everything as a right angle.
@@ -67,5 +67,5 @@ near AS (
         1 - coalesce(nullif(embedding <=> {embedding}::vector, 'NaN'), 1) AS score
     FROM (TABLE compared UNION ALL TABLE proposed) AS candidate
     ORDER BY score DESC, created_at DESC, id
-    LIMIT 200
+    LIMIT 120
 )

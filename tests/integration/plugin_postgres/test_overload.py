@@ -1,0 +1,152 @@
+"""A store that is slow, full, read-only or away: 503 with Retry-After, quickly, and recovery."""
+
+import asyncio
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import asyncpg
+import httpx
+import pytest
+
+from contract import DegradedHealth, Error
+from plugin_postgres.embedded import embedded_postgres
+from plugin_postgres.migrations import migrate
+from tests.integration.plugin_postgres import plugin
+
+pytestmark = pytest.mark.anyio
+
+A = "/v1/namespaces/workspace:a"
+WRITE = {"content": "x", "kind": "fact", "source": "user"}
+SEARCH = {"namespaces": ["workspace:a"]}
+
+
+def unavailable(answer: httpx.Response) -> str:
+    assert answer.status_code == 503, answer.text
+    assert int(answer.headers["retry-after"]) >= 1
+    error = Error.model_validate_json(answer.content)
+    assert error.code == "unavailable"
+    return error.message
+
+
+@asynccontextmanager
+async def everything_locked(url: str) -> AsyncIterator[None]:
+    """Every statement on the plugin's tables waits."""
+    connection = await asyncpg.connect(url)
+    try:
+        async with connection.transaction():
+            await connection.execute("LOCK TABLE memory_plugin.memory_namespaces")
+            yield
+    finally:
+        await connection.close()
+
+
+async def test_a_statement_over_its_timeout_is_503_and_the_next_one_works(migrated: str) -> None:
+    async with plugin.http(migrated, statement_timeout=0.3) as http:
+        await http.put(A, json={"kind": "workspace"})
+        async with everything_locked(migrated):
+            for answer in await asyncio.gather(
+                http.post("/v1/search", json=SEARCH),
+                http.post(f"{A}/memories", json=WRITE),
+                http.put(A, json={"kind": "workspace"}),
+            ):
+                assert "too long" in unavailable(answer)
+            assert (await http.get("/v1/health")).status_code == 200
+        assert (await http.post(f"{A}/memories", json=WRITE)).status_code == 201
+
+
+async def test_an_exhausted_pool_is_503_at_once_and_health_still_answers(migrated: str) -> None:
+    async with plugin.http(migrated, pool_size=2, pool_timeout=0.1, statement_timeout=5) as http:
+        async with everything_locked(migrated):
+            stuck = [asyncio.create_task(http.post("/v1/search", json=SEARCH)) for _ in range(2)]
+            await asyncio.sleep(0.3)
+            begun = time.monotonic()
+            answers = await asyncio.gather(
+                *(http.post("/v1/search", json=SEARCH) for _ in range(9))
+            )
+            assert {unavailable(answer) for answer in answers} == {
+                "every connection to the store is busy"
+            }
+            assert time.monotonic() - begun < 4
+            assert (await http.get("/v1/health")).status_code == 200
+        assert {answer.status_code for answer in await asyncio.gather(*stuck)} == {200}
+
+
+async def test_a_store_that_goes_away_is_503_and_all_is_well_when_it_is_back(
+    migrated: str, cluster: str
+) -> None:
+    name = migrated.split("/")[3].split("?")[0]
+    admin = await asyncpg.connect(cluster)
+    async with plugin.http(migrated) as http:
+        await http.put(A, json={"kind": "workspace"})
+        await admin.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
+        await admin.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name
+        )
+        for _ in range(2):
+            unavailable(await http.post(f"{A}/memories", json=WRITE))
+            unavailable(await http.post("/v1/search", json=SEARCH))
+            down = await http.get("/v1/health")
+            unavailable(down)
+            degraded = DegradedHealth.model_validate_json(down.content)
+            assert (degraded.status, degraded.version) == ("degraded", "1.0.0")
+            assert "memory_plugin_store_up 0.0" in (await http.get("/metrics")).text
+        await admin.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
+        assert (await http.get("/v1/health")).json()["status"] == "ok"
+        assert (await http.post(f"{A}/memories", json=WRITE)).status_code == 201
+        assert len((await http.post("/v1/search", json=SEARCH)).json()["memories"]) == 1
+    await admin.close()
+
+
+async def test_a_plugin_starts_while_its_store_is_down() -> None:
+    async with plugin.http("postgresql://u:secret@127.0.0.1:1/none") as http:
+        unavailable(await http.get("/v1/health"))
+        unavailable(await http.post(f"{A}/memories", json=WRITE))
+        assert (await http.get("/metrics")).status_code == 200
+
+
+@pytest.fixture
+def own_cluster() -> Iterator[str]:
+    with (
+        tempfile.TemporaryDirectory(prefix="mp-own-", ignore_cleanup_errors=True) as made,
+        embedded_postgres(Path(made), {"fsync": "off"}) as url,
+    ):
+        yield url
+
+
+async def answered(http: httpx.AsyncClient, status: int) -> None:
+    """Wait until a write gets this status: a changed setting reaches sessions a bit later."""
+    async with asyncio.timeout(20):
+        while (await http.post(f"{A}/memories", json=WRITE)).status_code != status:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
+async def test_a_primary_that_becomes_read_only_is_left_for_one_that_is_not(
+    own_cluster: str,
+) -> None:
+    admin = await asyncpg.connect(own_cluster)
+    await migrate(admin)
+    async with plugin.http(own_cluster) as http:
+        await http.put(A, json={"kind": "workspace"})
+        await admin.execute("ALTER SYSTEM SET default_transaction_read_only = on")
+        await admin.execute("SELECT pg_reload_conf()")
+        await answered(http, 503)
+        # New connections are refused too: they look for a server that accepts writes.
+        unavailable(await http.post(f"{A}/memories", json=WRITE))
+        await admin.execute("ALTER SYSTEM RESET default_transaction_read_only")
+        await admin.execute("SELECT pg_reload_conf()")
+        await answered(http, 201)
+    await admin.close()
+
+
+async def test_of_several_hosts_the_one_that_accepts_writes_is_used(
+    migrated: str, cluster: str
+) -> None:
+    socket = cluster.split("host=")[1]
+    name = migrated.split("/")[3].split("?")[0]
+    several = f"postgresql://postgres@/{name}?host=/nowhere,{socket}&port=5432,5432"
+    async with plugin.http(several) as http:
+        assert (await http.get("/v1/health")).status_code == 200
+        assert (await http.put(A, json={"kind": "workspace"})).status_code == 200
