@@ -11,6 +11,7 @@ from backfill.errors import BackfillError
 from backfill.main import Mode, run_mode
 from backfill.run import Options
 from backfill.selection import Selection
+from backfill.target import PATIENCE
 
 DEFAULT_SAMPLE = 50
 _HELP = """Copy an installation's memories to a memory plugin, and prove that nothing was lost.
@@ -92,6 +93,9 @@ def backfill(
     max_rps: Annotated[
         float | None, typer.Option(min=0.01, help="At most so many requests a second.")
     ] = None,
+    patience: Annotated[
+        float, typer.Option(min=0, help="Wait so many seconds for a plugin that is busy or down.")
+    ] = PATIENCE,
     json: Annotated[Path | None, typer.Option(help="Write the report there, as JSON.")] = None,
     rejects: Annotated[
         Path | None,
@@ -140,6 +144,7 @@ def backfill(
         seed=seed,
         concurrency=concurrency,
         max_rps=max_rps,
+        patience=patience,
         max_diffs=max_diffs,
         no_extras=no_extras,
         json=json,

@@ -66,6 +66,7 @@ async def _run(mode: Mode, options: Options, head: dict[str, Any]) -> int:
                 reporter,
                 request_timeout=options.request_timeout,
                 max_rps=options.max_rps,
+                patience=options.patience,
             ) as target,
         ):
             run = Run(options, legacy, target, reporter)

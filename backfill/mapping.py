@@ -14,6 +14,7 @@ from typing import Any
 from uuid import UUID
 
 import orjson
+from pydantic import ValidationError
 
 from contract import (
     BatchWrite,
@@ -21,6 +22,7 @@ from contract import (
     JsonObject,
     MemoryWrite,
     NamespaceKind,
+    explain,
     format_time,
 )
 
@@ -175,16 +177,16 @@ def write_of(
         embedding = read_embedding(row.embedding)
         if embedding is not None:
             fields["embedding"] = embedding
-    # All of it is known to be right; checking 1,536 numbers again costs more than the rest.
-    return BatchWrite.model_construct(_fields_set=set(fields), **fields)
+    try:
+        return BatchWrite(**fields)
+    except ValidationError as error:
+        raise Rejection(f"the contract does not allow it: {explain(error)}") from None
 
 
 def single_of(write: BatchWrite) -> MemoryWrite:
     """The same for a plugin without `batch`, where a write has no `created_at`."""
-    fields = {name: getattr(write, name) for name in write.model_fields_set}
-    for name in ("namespace", "created_at"):
-        fields.pop(name, None)
-    return MemoryWrite.model_construct(_fields_set=set(fields), **fields)
+    names = write.model_fields_set - {"namespace", "created_at"}
+    return MemoryWrite(**{name: getattr(write, name) for name in names})
 
 
 def provenance(row: LegacyRow) -> JsonObject:

@@ -11,7 +11,7 @@ from backfill.progress import Reporter
 from backfill.selection import Selection
 from backfill.source import Legacy, Order
 from backfill.stream import Stream
-from backfill.target import Target
+from backfill.target import PATIENCE, Target
 
 BATCHES_AT_ONCE = 4
 SINGLES_AT_ONCE = 32
@@ -30,6 +30,7 @@ class Options:
     seed: int | None = None
     concurrency: int | None = None
     max_rps: float | None = None
+    patience: float = PATIENCE
     max_diffs: int = 100
     no_extras: bool = False
     json: Path | None = None

@@ -1,8 +1,8 @@
 """The plugin, asked with patience: a bulk tool waits where an agent gives up.
 
 A plugin that is busy (429), down (503) or gone is waited for, all workers together, and the
-operator is told why. What it refuses is the caller's to judge. `PATIENCE` seconds without an
-answer end the run.
+operator is told why. What it refuses is the caller's to judge. Too long without an answer ends
+the run.
 """
 
 import asyncio
@@ -35,7 +35,8 @@ DEFAULT_TIMEOUT = "60s"
 PATIENCE = 120.0
 PUTS_AT_ONCE = 8
 _TRIES_ON_500 = 3
-_FIRST_PAUSE = 0.2
+_MOST_500S_IN_A_ROW = 30
+_FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 5.0
 
 Answer = TypeVar("Answer")
@@ -50,8 +51,8 @@ class Target:
         health: HealthResponse,
         reporter: Reporter,
         *,
-        max_rps: float | None = None,
-        patience: float = PATIENCE,
+        max_rps: float | None,
+        patience: float,
     ) -> None:
         self.client = client
         self.capabilities = frozenset(health.capabilities)
@@ -63,11 +64,13 @@ class Target:
         self._resume_at = 0.0
         self._next_slot = 0.0
         self._last_remark = ""
+        self._500s_in_a_row = 0
 
     async def ask(self, call: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Make a call until it is answered; a 500 is believed after a few tries.
+        """Make a call until it is answered.
 
-        Raises what the plugin refuses with, as `contract` does; `Unavailable` only for a 500.
+        Raises what the plugin refuses with, as `contract` does. `Unavailable` is raised only for
+        a 500 that a healthy plugin insists on: the request must be what it chokes on.
         """
         failures = 0
         failing_since: float | None = None
@@ -78,8 +81,12 @@ class Target:
                 answer = await call()
             except Unavailable as error:
                 failures += 1
-                if error.status == 500 and failures >= _TRIES_ON_500:
-                    raise
+                if error.status == 500 and await self._is_healthy():
+                    if failures >= _TRIES_ON_500:
+                        self._note_500(error)
+                        raise
+                    await asyncio.sleep(_FIRST_PAUSE)
+                    continue
                 now = _now()
                 failing_since = now if failing_since is None else failing_since
                 if now - failing_since >= self._patience:
@@ -101,6 +108,7 @@ class Target:
                 raise
             else:
                 self._last_remark = ""
+                self._500s_in_a_row = 0
                 return answer
 
     async def put_namespaces(self, names: Iterable[str]) -> None:
@@ -161,6 +169,20 @@ class Target:
                 " `memory-harness run` shows whether it keeps the contract"
             ) from None
 
+    async def _is_healthy(self) -> bool:
+        try:
+            return (await self.client.health()).status == "ok"
+        except MemoryPluginError:
+            return False
+
+    def _note_500(self, error: Unavailable) -> None:
+        """A row may be poison; many in a row mean that the plugin itself is ill."""
+        self._500s_in_a_row += 1
+        if self._500s_in_a_row > _MOST_500S_IN_A_ROW:
+            raise TargetBroken(
+                f"the plugin answers 500 to everything ({error}); its log says why"
+            ) from None
+
     async def _wait_for_turn(self) -> None:
         while True:
             now = _now()
@@ -185,7 +207,12 @@ class Target:
 
 @asynccontextmanager
 async def open_target(
-    url: str, reporter: Reporter, *, request_timeout: str | None, max_rps: float | None
+    url: str,
+    reporter: Reporter,
+    *,
+    request_timeout: str | None,
+    max_rps: float | None,
+    patience: float,
 ) -> AsyncIterator[Target]:
     """Connect to a plugin that is healthy, or say in a sentence why it cannot be used."""
     try:
@@ -212,7 +239,7 @@ async def open_target(
             raise ConfigurationError(
                 f"the plugin speaks version {health.version} of the contract, we speak 1"
             )
-        yield Target(client, health, reporter, max_rps=max_rps)
+        yield Target(client, health, reporter, max_rps=max_rps, patience=patience)
 
 
 def _now() -> float:

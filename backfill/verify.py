@@ -19,6 +19,7 @@ from backfill.mapping import LegacyRow
 from backfill.plan import Plan, make_plan, only
 from backfill.probe import Rarity, look_for, pick
 from backfill.run import Run
+from backfill.selection import Selection
 from backfill.sighting import Sighting
 from backfill.source import Pair
 from contract import MAX_LIMIT
@@ -93,8 +94,9 @@ async def _compare(
         result.proofs.update(dict.fromkeys(portion.namespaces, proof))
     await extras.flush()
     run.reporter.finish()
-    if len(result.proofs) < len(set(everything.namespaces.values())) or not has_list:
-        await _look_elsewhere(run, everything, findings)
+    is_whole = chosen is None and run.options.selection.workspace is None
+    if not (has_list and is_whole):
+        await _look_elsewhere(run, plan, findings)
 
 
 def _draw(
@@ -129,7 +131,8 @@ async def _look_elsewhere(run: Run, plan: Plan, findings: Findings) -> None:
     ids = [UUID(line["id"]) for line in lost]
     if not ids:
         return
-    names, rarity = sorted(set(plan.namespaces.values())), Rarity()
+    everywhere = make_plan(plan.workspaces, await run.legacy.survey(Selection()))
+    names, rarity = sorted(set(everywhere.namespaces.values())), Rarity()
     for row in await run.rows_by_id(plan, ids):
         proper = plan.namespace_of(row.workspace_id, row.scope)
         others = [name for name in names if name != proper]
