@@ -180,12 +180,16 @@ class Client:
 
     async def write_batch(self) -> None:
         """Some of our own and one that everybody writes."""
+        own = [(self.namespace, str(uuid4())) for _ in range(2)]
+        await self._write_batch([*own, (SHARED, random.choice(self.shared))])
+
+    async def write_shared_batch(self) -> None:
+        """Several that everybody writes, in any order, which is how deadlocks are made."""
+        await self._write_batch([(SHARED, one) for one in random.sample(self.shared, 5)])
+
+    async def _write_batch(self, memories: Sequence[tuple[str, str]]) -> None:
         writes: list[tuple[Change, dict[str, Any]]] = []
-        for namespace, memory_id in (
-            (self.namespace, str(uuid4())),
-            (self.namespace, str(uuid4())),
-            (SHARED, random.choice(self.shared)),
-        ):
+        for namespace, memory_id in memories:
             value = self.value()
             change = self.history.write_begins(memory_id, value, namespace, memory_id)
             writes.append((change, {"namespace": namespace, **_memory(value, memory_id)}))

@@ -1,0 +1,126 @@
+"""Slow and rude clients: whoever behaves is served at the same speed all the while."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from statistics import median
+from time import perf_counter
+
+import pytest
+
+from tests.faults.cluster import Postgres
+from tests.faults.crowd import Connection, open_many, request
+from tests.faults.load import Load
+from tests.faults.plugin import Plugin, running_plugin
+from tests.faults.verdict import assert_sound
+
+pytestmark = pytest.mark.anyio
+
+WRITE = "/v1/namespaces/workspace:1/memories"
+# The machine is shared: twice as slow is noise, ten times as slow is a client that was starved.
+SAME_SPEED = 2.0
+
+
+@pytest.fixture
+async def tcp_plugin(postgres: Postgres) -> AsyncIterator[Plugin]:
+    async with running_plugin(postgres.url, listen="127.0.0.1:0") as plugin:
+        yield plugin
+
+
+@asynccontextmanager
+async def idle(address: str) -> AsyncIterator[None]:
+    """1,000 connections that never say anything."""
+    crowd = await open_many(address, 1000)
+    try:
+        yield
+    finally:
+        for connection in crowd:
+            connection.close()
+
+
+@asynccontextmanager
+async def half_sent(address: str) -> AsyncIterator[None]:
+    """100 requests of which the second half never comes: of the head, and of the body."""
+    whole = request("POST", WRITE, {"content": "x" * 2000, "kind": "fact", "source": "user"})
+    crowd = await open_many(address, 100)
+    try:
+        for number, connection in enumerate(crowd):
+            await connection.send(whole[: 30 if number % 2 else len(whole) // 2])
+        yield
+    finally:
+        for connection in crowd:
+            connection.close()
+
+
+@asynccontextmanager
+async def dripping(address: str) -> AsyncIterator[None]:
+    """100 bodies that come one byte at a time."""
+    head = f"POST {WRITE} HTTP/1.1\r\nHost: plugin\r\nContent-Length: 100000\r\n\r\n".encode()
+    crowd = await open_many(address, 100)
+
+    async def drip(connection: Connection) -> None:
+        await connection.send(head)
+        while True:
+            await connection.send(b" ")
+            await asyncio.sleep(0.2)
+
+    async with asyncio.TaskGroup() as group:
+        drips = [group.create_task(drip(connection)) for connection in crowd]
+        try:
+            yield
+        finally:
+            for task in drips:
+                task.cancel()
+    for connection in crowd:
+        connection.close()
+
+
+@pytest.mark.parametrize("rude", [idle, half_sent, dripping])
+@pytest.mark.parametrize(
+    "seconds", [1.0, pytest.param(10.0, marks=[pytest.mark.slow, pytest.mark.timeout(120)])]
+)
+async def test_others_are_served_at_the_same_speed(
+    tcp_plugin: Plugin, postgres: Postgres, rude: object, seconds: float
+) -> None:
+    assert callable(rude)
+    async with Load([tcp_plugin.address], clients=8) as load:
+        await asyncio.sleep(0.5)
+        before = await typical_latency(load, seconds)
+        async with rude(tcp_plugin.address):
+            during = await typical_latency(load, seconds)
+        after = await typical_latency(load, seconds)
+    assert during < SAME_SPEED * max(before, after)
+    await assert_sound(load.history, tcp_plugin.address, postgres)
+    assert load.history.count("acknowledged") == len(load.history.calls)
+    assert tcp_plugin.alarms == []
+
+
+async def test_a_body_that_never_ends_is_refused_and_not_kept(tcp_plugin: Plugin) -> None:
+    connection = await Connection.open(tcp_plugin.address)
+    chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
+    before = tcp_plugin.memory
+
+    async def pour() -> None:
+        head = f"POST {WRITE} HTTP/1.1\r\nHost: plugin\r\nTransfer-Encoding: chunked\r\n\r\n"
+        await connection.send(head.encode())
+        for _ in range(5000):
+            await connection.send(chunk)
+
+    pouring = asyncio.create_task(pour())
+    try:
+        reply = await asyncio.wait_for(connection.answer(), 30)
+        assert (reply.status, reply.code) == (413, "bad_request")
+        with suppress(ConnectionError):
+            await asyncio.wait_for(pouring, 30)
+        assert tcp_plugin.memory - before < 32 * 2**20
+        assert tcp_plugin.alarms == []
+    finally:
+        pouring.cancel()
+        connection.close()
+
+
+async def typical_latency(load: Load, seconds: float) -> float:
+    """The median over the calls of the next so many seconds."""
+    start = perf_counter()
+    await asyncio.sleep(seconds)
+    return median(c.end - c.start for c in load.history.calls if c.start >= start)

@@ -1,0 +1,39 @@
+"""Two plugins with two workers each on one database, and everybody writes the same memories."""
+
+import asyncio
+
+import pytest
+
+from tests.faults.cluster import Postgres
+from tests.faults.load import MIXED, SHARED, Load
+from tests.faults.plugin import running_plugin
+from tests.faults.verdict import assert_sound
+
+pytestmark = pytest.mark.anyio
+
+SAME_IDS = {"write_shared": 80, "write_shared_batch": 5, "read_shared": 15}
+
+
+@pytest.mark.parametrize(
+    "seconds", [2, pytest.param(30, marks=[pytest.mark.slow, pytest.mark.timeout(180)])]
+)
+@pytest.mark.parametrize("mix", [SAME_IDS, MIXED], ids=["same ids", "mixed"])
+async def test_one_row_per_id_and_the_last_acknowledged_content_stands(
+    postgres: Postgres, mix: dict[str, int], seconds: float
+) -> None:
+    async with (
+        running_plugin(postgres.url, "--workers=2") as one,
+        running_plugin(postgres.url, "--workers=2") as other,
+    ):
+        addresses = [one.address, other.address]
+        async with Load(addresses, clients=100, mix=mix, shared_memories=20) as load:
+            await asyncio.sleep(seconds)
+        for address in addresses:
+            await assert_sound(load.history, address, postgres)
+        # Nobody was turned away: writers of the same rows must not block each other for good.
+        assert load.history.count("acknowledged") == len(load.history.calls)
+        rows = await postgres.fetch(
+            "SELECT count(*) FROM memory_plugin.memory_records WHERE namespace = $1", SHARED
+        )
+        assert 0 < rows[0]["count"] <= 20
+        assert one.alarms == other.alarms == []
