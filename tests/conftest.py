@@ -59,7 +59,7 @@ def cluster() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def _migrated_template(cluster: str) -> str:
+def migrated_template(cluster: str) -> str:
     name = "migrated_template"
     execute(cluster, f'CREATE DATABASE "{name}"')
 
@@ -75,10 +75,10 @@ def _migrated_template(cluster: str) -> str:
 
 
 @pytest.fixture
-def migrated(cluster: str, _migrated_template: str) -> Iterator[str]:
+def migrated(cluster: str, migrated_template: str) -> Iterator[str]:
     """The URL of a database with the plugin's schema and no rows, dropped afterwards."""
     name = f"test_{uuid.uuid4().hex}"
-    execute(cluster, f'CREATE DATABASE "{name}" TEMPLATE "{_migrated_template}"')
+    execute(cluster, f'CREATE DATABASE "{name}" TEMPLATE "{migrated_template}"')
     try:
         yield database_url(cluster, name)
     finally:

@@ -17,7 +17,7 @@ home AS MATERIALIZED (
     WHERE name = ANY($1::text[]) AND (expires_at IS NULL OR expires_at > now())
 ),
 first_look AS MATERIALIZED (
-    SELECT memory.*, home.name, home.bound
+    SELECT memory.*, home.name, home.bound, template
     FROM asked
     CROSS JOIN home
     CROSS JOIN unnest(ARRAY[asked.every, asked.pinned]) AS template
@@ -40,7 +40,7 @@ first_look AS MATERIALIZED (
     ) AS memory
 ),
 further_look AS MATERIALIZED (
-    SELECT memory.*, home.name, home.bound, template
+    SELECT memory.*, home.name, home.bound, template, greatest(home.bound / asked.size, 20) AS cut
     FROM asked
     CROSS JOIN home
     CROSS JOIN unnest(asked.looser) AS template
@@ -66,9 +66,11 @@ newest_look AS (
     SELECT memory.*
     FROM asked
     CROSS JOIN (
-        SELECT name, bound FROM first_look GROUP BY name, bound HAVING count(*) >= bound
+        SELECT name, bound FROM first_look
+        GROUP BY name, bound, template HAVING count(*) >= bound
         UNION
-        SELECT name, bound FROM further_look GROUP BY name, bound HAVING count(*) >= bound
+        SELECT name, bound FROM further_look
+        GROUP BY name, bound, template, cut HAVING count(*) >= cut
     ) AS crowded
     CROSS JOIN LATERAL (
         SELECT
@@ -92,11 +94,15 @@ newest_look AS (
     ) AS memory
 ),
 seen AS MATERIALIZED (
-    SELECT id, pin, created_at, score, 0.0 AS rarity FROM first_look
+    SELECT id, pin, created_at, score, 0 AS rarity FROM first_look
     UNION ALL
-    SELECT id, pin, created_at, score, 1.0 / count(*) OVER (PARTITION BY template) FROM further_look
+    SELECT
+        id, pin, created_at, score,
+        CASE WHEN count(*) OVER look < cut THEN 1.0 / count(*) OVER look ELSE 0 END
+    FROM further_look
+    WINDOW look AS (PARTITION BY name, template)
     UNION ALL
-    SELECT id, pin, created_at, score, 0.0 FROM newest_look
+    SELECT id, pin, created_at, score, 0 FROM newest_look
 ),
 scored AS MATERIALIZED (
     -- Of memories that lack as many words, the one with the rarer words is better.

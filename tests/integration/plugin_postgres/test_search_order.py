@@ -143,7 +143,8 @@ async def test_what_has_expired_is_not_found(
 ) -> None:
     await insert(
         migrated,
-        "SELECT 'word ' || n, 'fact', n = 1, now(), '[1,0]'::vector FROM generate_series(1, 4) AS n",
+        "SELECT 'word ' || n, 'fact', n = 1, now(), '[1,0]'::vector"
+        " FROM generate_series(1, 4) AS n",
     )
     async with plugin.pool_connection(migrated) as connection:
         await connection.execute(
