@@ -20,6 +20,7 @@ from plugin_postgres.settings import Settings
 from plugin_postgres.writes import WriteQueue
 
 _GAUGE_SECONDS = 1.0
+_DRAIN_SECONDS = 1.0
 
 
 def create_app(settings: Settings) -> Starlette:
@@ -54,7 +55,10 @@ def create_app(settings: Settings) -> Starlette:
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
-            await queue.drain()
+            # Requests have had their time; what is still waiting has lost its caller.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_DRAIN_SECONDS):
+                    await queue.drain()
             await database.close()
 
     app = Starlette(

@@ -32,6 +32,7 @@ STORE_FAULTS = (
     OSError,
 )
 _HEALTH_SECONDS = 2.0
+_CLOSE_SECONDS = 1.0
 _RETRY_SECONDS = 1.0
 
 log = logging.getLogger(__name__)
@@ -88,7 +89,7 @@ class Database:
     async def close(self) -> None:
         """Close every connection, by force where one does not close by itself."""
         try:
-            async with asyncio.timeout(_HEALTH_SECONDS):
+            async with asyncio.timeout(_CLOSE_SECONDS):
                 await self._pool.close()
         except (TimeoutError, *STORE_FAULTS):
             self._pool.terminate()

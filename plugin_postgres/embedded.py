@@ -6,11 +6,13 @@ directory: `postgres/` is the database, `lock` is held by the process that runs 
 """
 
 import fcntl
+import logging
 import os
 import re
 import shutil
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -24,9 +26,12 @@ from plugin_postgres.stepdown import Account, account_for, as_user, open_path, o
 # After a crash the server replays its log before it answers; that can take minutes.
 _START_SECONDS = 600
 _STOP_SECONDS = 6
+_WATCH_SECONDS = 1.0
 # The kernel allows 108 bytes (macOS 104) for the name of a unix socket, its end included.
 _SOCKET_NAME_BYTES = 100
 _SOCKET = ".s.PGSQL.5432"
+
+log = logging.getLogger(__name__)
 
 
 def program(name: str) -> Path:
@@ -52,7 +57,8 @@ def embedded_postgres(data_dir: Path, options: Mapping[str, str] | None = None) 
             server.prepare()
             try:
                 server.start(socket_dir)
-                yield f"postgresql://postgres@/postgres?host={quote(str(socket_dir))}"
+                with _watched(server, socket_dir):
+                    yield f"postgresql://postgres@/postgres?host={quote(str(socket_dir))}"
             finally:
                 server.stop()
     except OSError as error:
@@ -104,8 +110,18 @@ class _Server:
         for mode in ("fast", "immediate"):
             with suppress(EmbeddedFailed):
                 self._run("pg_ctl", "stop", "-w", "-t", str(_STOP_SECONDS), "-m", mode)
-            if self._leftover() is None:
+            if self.process_id() is None:
                 return
+
+    def process_id(self) -> int | None:
+        """That of the server that runs on this database now, if there is one."""
+        import psutil  # comes with the wheel
+
+        try:
+            pid = int((self._cluster / "postmaster.pid").read_text().split("\n", 1)[0])
+            return pid if str(self._cluster) in psutil.Process(pid).cmdline() else None
+        except (FileNotFoundError, ValueError, psutil.Error):
+            return None
 
     def _create(self) -> None:
         # Made aside and renamed, so that an interrupted start leaves no half a database.
@@ -134,26 +150,16 @@ class _Server:
             )
 
     def _stop_leftover(self) -> None:
-        pid = self._leftover()
+        pid = self.process_id()
         if pid is not None:
             self.stop()
-        if self._leftover() is None:
+        if self.process_id() is None:
             # A number that another program has by now would keep the server from starting.
             (self._cluster / "postmaster.pid").unlink(missing_ok=True)
         else:
             raise EmbeddedFailed(
                 f"the PostgreSQL with process id {pid} on {self.data_dir} does not stop; stop it"
             )
-
-    def _leftover(self) -> int | None:
-        """The process id of a server that runs on this database now."""
-        import psutil  # comes with the wheel
-
-        try:
-            pid = int((self._cluster / "postmaster.pid").read_text().split("\n", 1)[0])
-            return pid if str(self._cluster) in psutil.Process(pid).cmdline() else None
-        except (FileNotFoundError, ValueError, psutil.Error):
-            return None
 
     def _run(self, name: str, *arguments: str, cluster: Path | None = None) -> None:
         command = [str(self.programs / name), *arguments, "-D", str(cluster or self._cluster)]
@@ -177,6 +183,29 @@ class _Server:
                 f" {said.splitlines()[-1] if said else ''}"
                 f" Its log is {self.data_dir / 'postgres.log'}"
             )
+
+
+@contextmanager
+def _watched(server: _Server, socket_dir: Path) -> Iterator[None]:
+    """Start the server again when it dies: nobody else will."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(_WATCH_SECONDS):
+            if server.process_id() is None:
+                log.error("embedded PostgreSQL died and is started again")
+                try:
+                    server.start(socket_dir)
+                except (EmbeddedFailed, OSError) as error:
+                    log.error("embedded PostgreSQL does not start", extra={"reason": str(error)})
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
 
 
 @contextmanager

@@ -50,7 +50,7 @@ class Settings:
         30.0, "Seconds to wait at the start for the database to accept connections.", at_least=0
     )
     shutdown_timeout: float = _setting(
-        8.0, "Seconds that requests in flight get to finish after SIGTERM.", at_least=0
+        7.0, "Seconds that requests in flight get to finish after SIGTERM.", at_least=0
     )
     token: str | None = _setting(
         None,

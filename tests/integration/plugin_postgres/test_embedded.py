@@ -6,7 +6,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +94,20 @@ def test_a_server_that_a_killed_process_left_running_is_replaced(data_dir: Path)
     with embedded_postgres(data_dir, FAST) as url:
         assert ask(url, "SELECT 1") == 1
         assert not running(left)
+
+
+def test_a_server_that_dies_is_started_again(data_dir: Path) -> None:
+    with embedded_postgres(data_dir, FAST) as url:
+        ask(url, "CREATE TABLE kept AS SELECT 42 AS answer")
+        died = postmaster(data_dir)
+        os.kill(died, signal.SIGKILL)
+        answer, deadline = None, time.monotonic() + 60
+        while answer is None and time.monotonic() < deadline:
+            with suppress(asyncpg.PostgresError, OSError):
+                answer = ask(url, "SELECT answer FROM kept")
+            time.sleep(0.1)
+        assert answer == 42
+        assert postmaster(data_dir) != died
 
 
 def test_a_process_id_that_another_program_has_by_now_is_no_obstacle(data_dir: Path) -> None:
