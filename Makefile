@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
 
-.PHONY: help install run test check
+.PHONY: help install run test check demo demo-picture
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,3 +28,9 @@ check: $(STAMP) ## lint, format, types and the rules of the repository, in secon
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -q tests/unit/test_rooms.py tests/unit/test_repository.py
+
+demo: $(STAMP) ## show the whole cutover in a minute, on databases that are thrown away
+	@$(BIN)/python -m demo
+
+demo-picture: $(STAMP) ## record the demo as demo/demo.svg
+	@$(BIN)/python -m demo.picture

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -43,9 +44,9 @@ class Stage:
         for sentence in sentences:
             self.console.print(sentence, highlight=False)
 
-    def run(self, *command: str, expect: int) -> None:
+    def run(self, *command: str, expect: int, lines: int = 40) -> None:
         """Run a command in front of the audience; any other exit code ends the demo."""
-        self.console.print(f"\n[bold green]$[/] [bold]{' '.join(command)}[/]", highlight=False)
+        self._prompt(" ".join(command))
         done = subprocess.run(  # noqa: S603 - our own commands
             [BIN / command[0], *command[1:]],
             cwd=self.directory,
@@ -56,11 +57,22 @@ class Stage:
             text=True,
             check=False,
         )
-        self.console.print(Text.from_ansi(done.stdout.rstrip("\n")))
-        style = "green" if done.returncode == 0 else "red"
+        self.console.print(Text.from_ansi(_shortened(done.stdout, lines)), style="dim")
+        style = "green" if done.returncode == 0 else "bold red"
         self.console.print(f"[{style}]exit code {done.returncode}[/]", highlight=False)
         if done.returncode != expect:
             raise SystemExit(f"the demo expected exit code {expect} here; please report it")
+
+    def sql(self, url: str, statement: str, *arguments: Any) -> list[Any]:
+        """Run SQL in front of the audience."""
+        name = "legacy" if url == self.legacy else "memory"
+        self._prompt(f'psql {name} -c "{statement}"')
+        return self.execute(url, statement, *arguments)
+
+    def _prompt(self, command: str) -> None:
+        self.console.print(
+            Text.assemble(("\n$ ", "bold green"), (command, "bold")), highlight=False
+        )
 
     def health(self) -> dict[str, Any]:
         with urllib.request.urlopen(f"{self.plugin}/v1/health") as answer:  # noqa: S310 - loopback
@@ -68,7 +80,7 @@ class Stage:
         return health
 
     def execute(self, url: str, statement: str, *arguments: Any) -> list[Any]:
-        """Run SQL on one of the databases, from synchronous code."""
+        """Run SQL behind the curtain."""
 
         async def run() -> list[Any]:
             connection = await asyncpg.connect(url)
@@ -82,21 +94,21 @@ class Stage:
     @contextmanager
     def serving(self) -> Iterator[None]:
         """The plugin, as its own process, until the end."""
-        self.console.print("\n[bold green]$[/] [bold]memory-plugin-postgres &[/]", highlight=False)
-        command = [BIN / "memory-plugin-postgres", "--listen", "127.0.0.1:0"]
-        process = subprocess.Popen(  # noqa: S603 - our own command
-            [*command, "--log-json"],
-            env={**self._environment(), "MEMORY_PLUGIN_DATABASE_URL": self.memory},
-            stdin=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        self._prompt("memory-plugin-postgres &")
+        log = self.directory / "plugin.log"
+        with log.open("w") as output:
+            process = subprocess.Popen(  # noqa: S603 - our own command
+                [BIN / "memory-plugin-postgres", "--listen", "127.0.0.1:0"],
+                env={**self._environment(), "MEMORY_PLUGIN_DATABASE_URL": self.memory},
+                stdin=subprocess.DEVNULL,
+                stderr=output,
+            )
         try:
-            self.plugin = _address(process)
+            self.plugin = _address(process, log)
             yield
         finally:
             process.terminate()
-            process.communicate(timeout=PATIENCE)
+            process.wait(timeout=PATIENCE)
 
     def _environment(self) -> dict[str, str]:
         return {
@@ -123,10 +135,22 @@ def _named(server: str, name: str) -> str:
     return urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
 
 
-def _address(process: "subprocess.Popen[str]") -> str:
+def _address(process: "subprocess.Popen[bytes]", log: Path) -> str:
     """The address in the log line with which the plugin says that it is ready."""
-    for line in process.stderr or ():
-        found = re.search(r"http://127\.0\.0\.1:\d+", line)
-        if found and "listening" in line:
-            return found[0]
-    raise SystemExit("the plugin did not start")
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until and process.poll() is None:
+        for line in log.read_text().splitlines():
+            found = re.search(r"http://127\.0\.0\.1:\d+", line)
+            if found and "listening" in line:
+                return found[0]
+        time.sleep(0.05)
+    raise SystemExit(f"the plugin did not start:\n{log.read_text()}")
+
+
+def _shortened(output: str, lines: int) -> str:
+    """The beginning and the end of what a command printed."""
+    rows = output.rstrip("\n").splitlines()
+    if len(rows) <= lines:
+        return "\n".join(rows)
+    head, tail = lines // 3, lines - lines // 3
+    return "\n".join([*rows[:head], f"… {len(rows) - lines} more lines …", *rows[-tail:]])

@@ -1,0 +1,22 @@
+"""`make demo`."""
+
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from demo.story import tell
+
+ROOT = Path(__file__).parents[1]
+
+
+def tell_here(console: Console) -> None:
+    """The story, with the report in this clone's `build/`."""
+    tell(console, ROOT / "build" / "demo" / "report.html")
+
+
+if __name__ == "__main__":
+    try:
+        tell_here(Console())
+    except KeyboardInterrupt:
+        sys.exit("\nstopped; everything that ran is stopped, and its data is gone")

@@ -1,0 +1,118 @@
+"""The cutover, told in chapters. Every command and every number in it is real."""
+
+import asyncio
+import json
+import os
+import shutil
+from pathlib import Path
+
+import asyncpg
+from rich.console import Console
+
+from demo.legacy import Installation, create, imagine
+from demo.stage import Stage, stage
+
+MEMORIES = 4000
+
+
+def tell(console: Console, report: Path) -> None:
+    """The whole story; leaves the harness report at `report` and nothing else."""
+    with stage(console) as scene:
+        installation = imagine(MEMORIES)
+        _an_installation(scene, installation)
+        scene.chapter(
+            "1. Stand up the plugin",
+            "The new home of these memories: the reference plugin, on a database of its own.",
+        )
+        with scene.serving():
+            scene.say(json.dumps(scene.health()))
+            _dry_run(scene)
+            _apply_and_verify(scene)
+            _trouble(scene)
+            _harness(scene, report)
+    console.print()
+    console.rule(style="cyan")
+    console.print("Everything that ran is stopped, and its data is gone. The report stays:")
+    console.print(os.path.relpath(report), style="bold", soft_wrap=True)
+
+
+def _an_installation(scene: Stage, installation: Installation) -> None:
+    scene.chapter(
+        "Before",
+        "Northwind Robotics runs AI agents, and for a year they have remembered things in a table"
+        " called agent_memories.",
+    )
+    asyncio.run(_fill(scene.legacy, installation))
+    counts = scene.sql(
+        scene.legacy, "SELECT scope, count(*) FROM agent_memories GROUP BY scope ORDER BY 2 DESC"
+    )
+    for row in counts:
+        scene.say(f"{row['scope']:>8}  {row['count']:,}")
+    scene.say("\nSome of what they remember:")
+    for row in installation.memories[:4]:
+        scene.say(f"  “{row[2]}”")
+
+
+async def _fill(url: str, installation: Installation) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        await create(connection, installation)
+    finally:
+        await connection.close()
+
+
+def _dry_run(scene: Stage) -> None:
+    scene.chapter("2. Dry run", "What would happen? Nothing is written, anywhere.")
+    scene.run("memory-backfill", "-dry-run", expect=1, lines=20)
+    scene.say(
+        "",
+        "Two rows are blank. No plugin may store a blank memory, so the tool says so now, with an"
+        " exit code that a script cannot miss. Nobody needs them:",
+    )
+    gone = scene.sql(scene.legacy, r"DELETE FROM agent_memories WHERE content !~ '\S' RETURNING id")
+    scene.say(f"DELETE {len(gone)}")
+
+
+def _apply_and_verify(scene: Stage) -> None:
+    scene.chapter("3. Apply", "Every row, under its old id, into the namespace of its scope.")
+    scene.run("memory-backfill", "-apply", expect=0)
+    scene.chapter("4. Verify", "May the flag be flipped? Compare both sides, row by row.")
+    scene.run("memory-backfill", "-verify", "--verify-all", expect=0)
+
+
+def _trouble(scene: Stage) -> None:
+    scene.chapter(
+        "5. Trouble",
+        "The night before the cutover somebody tidies up the new database by hand:"
+        " one memory is deleted, one is rewritten, one gets a TTL that is over already.",
+    )
+    rows = scene.execute(scene.legacy, "SELECT id FROM agent_memories ORDER BY id LIMIT 3")
+    deleted, rewritten, expired = (row["id"] for row in rows)
+    table = "memory_plugin.memory_records"
+    for statement in (
+        f"DELETE FROM {table} WHERE id = '{deleted}'",  # noqa: S608 - our own ids
+        f"UPDATE {table} SET content = 'All good.' WHERE id = '{rewritten}'",  # noqa: S608
+        f"UPDATE {table} SET expires_at = now() WHERE id = '{expired}'",  # noqa: S608
+    ):
+        scene.sql(scene.memory, statement)
+    scene.say("", "Verify finds all three, by id, and says what is wrong with each:")
+    scene.run("memory-backfill", "-verify", "--verify-all", expect=1)
+    scene.say(
+        "", "Do not flip the flag. Apply again: it mends what differs and touches nothing else."
+    )
+    scene.run("memory-backfill", "-apply", expect=0)
+    scene.run("memory-backfill", "-verify", "--verify-all", expect=0)
+    scene.say("", "Parity, proven. Now MEMORY_V2_CUTOVER=true, and the legacy table may rest.")
+
+
+def _harness(scene: Stage, report: Path) -> None:
+    scene.chapter(
+        "6. Would another plugin do?",
+        "Anybody can write one. The harness holds it to the contract; here it tests ours.",
+    )
+    page = scene.directory / "report.html"
+    scene.run(
+        "memory-harness", "run", scene.plugin, "--profile", "core", "--html", page.name, expect=0
+    )
+    report.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(page, report)
