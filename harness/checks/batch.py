@@ -135,10 +135,10 @@ async def is_idempotent(trial: Trial) -> None:
     name = await trial.namespace()
     writes = [write_to(name, f"note {number}", id=trial.uuid()) for number in range(50)]
     first = results_of(await trial.batch(writes))
-    rows = {str(row.id): row.created_at for row in await trial.found(name, limit=100)}
+    rows = sorted((str(row.id), row.created_at) for row in await trial.found(name, limit=100))
     expect_equal("rows", len(rows), 50)
     expect_equal("the same ids", results_of(await trial.batch(writes)), first)
-    again = {str(row.id): row.created_at for row in await trial.found(name, limit=100)}
+    again = sorted((str(row.id), row.created_at) for row in await trial.found(name, limit=100))
     expect_equal("rows and their created_at", again, rows)
 
 

@@ -14,7 +14,7 @@ async def both_count(trial: Trial) -> None:
     name = await trial.namespace()
     await trial.written(name, "the lighthouse keeper", embedding=at_angle(5))
     await trial.written(name, "the lighthouse door", embedding=at_angle(90))
-    await trial.written(name, "a beacon by the sea", embedding=at_angle(8))
+    await trial.written(name, "a beacon by the sea", embedding=at_angle(3))
     await trial.written(name, "an unrelated note", embedding=at_angle(100))
     found = await trial.contents(name, query="lighthouse", embedding=at_angle(0))
     expect_equal("first", found[:1], ["the lighthouse keeper"])
@@ -52,7 +52,7 @@ async def no_doubles(trial: Trial) -> None:
     """Writes 12 memories that match both ways and asks for 10: ten different ones."""
     name = await trial.namespace()
     for number in range(12):
-        await trial.written(name, f"lighthouse {number}", embedding=at_angle(number))
+        await trial.written(name, f"lighthouse {number}", embedding=at_angle(12 - number))
     rows = await trial.found(name, query="lighthouse", embedding=at_angle(0), limit=10)
     expect_equal("different memories", len({row.id for row in rows}), 10)
     expect_equal("memories", len(rows), 10)

@@ -1,0 +1,55 @@
+"""The harness is tested too: every broken plugin is found by the checks that it names."""
+
+import asyncio
+
+import pytest
+
+from harness import Report, Settings, all_checks, run_async
+from tests.acceptance.harness.mutants import Mutant, all_mutants
+from tests.acceptance.harness.unkilled import REASONS
+
+MUTANTS = all_mutants()
+AREAS = sorted({mutant.area for mutant in MUTANTS})
+
+
+async def run_mutant(mutant: Mutant) -> Report:
+    return await run_async(mutant.build(), Settings(only=mutant.killed_by, timeout=20))
+
+
+def survived(mutant: Mutant, report: Report) -> list[str]:
+    """The checks that let the mutant pass."""
+    lines = []
+    for result in report.results:
+        if result.id in mutant.killed_by:
+            warns = mutant.only_warns or result.level == "should"
+            if result.outcome != ("warn" if warns else "fail"):
+                lines.append(f"{mutant.name} survived {result.id}: {result.outcome}")
+    return lines
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("area", AREAS)
+async def test_every_mutant_is_killed_by_the_checks_it_names(area: str) -> None:
+    mutants = [mutant for mutant in MUTANTS if mutant.area == area]
+    reports = await asyncio.gather(*(run_mutant(mutant) for mutant in mutants))
+    survivors = [
+        line
+        for mutant, report in zip(mutants, reports, strict=True)
+        for line in survived(mutant, report)
+    ]
+    assert survivors == []
+
+
+def test_every_check_kills_a_mutant_or_has_a_reason_not_to() -> None:
+    killers = {name for mutant in MUTANTS for name in mutant.killed_by}
+    known = {check.id for check in all_checks()}
+    assert killers <= known
+    assert REASONS.keys() <= known
+    assert sorted(known - killers - REASONS.keys()) == []
+    assert sorted(killers & REASONS.keys()) == []
+
+
+def test_there_are_enough_mutants_and_each_has_its_own_name() -> None:
+    names = [mutant.name for mutant in MUTANTS]
+    assert len(names) >= 40
+    assert len(set(names)) == len(names)
