@@ -57,7 +57,11 @@ async def _until_interrupted(mode: Mode, options: Options, head: dict[str, Any])
 
 
 async def _run(mode: Mode, options: Options, head: dict[str, Any]) -> int:
-    rejects = Rejects(options.rejects, show_content=options.show_content, keep=mode == "apply")
+    rejects = Rejects(
+        None if mode == "verify" else options.rejects,
+        show_content=options.show_content,
+        keep=mode == "apply",
+    )
     with Reporter() as reporter, rejects:
         async with (
             open_legacy(options.database_url) as legacy,

@@ -3,6 +3,7 @@
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import gettempdir
 from types import TracebackType
 from typing import IO, Any, Self
 
@@ -65,12 +66,20 @@ class Rejects:
         if self._file is None:
             if not self._keep:
                 return
-            now = datetime.now(UTC)
-            self.path = Path(f"memory-backfill-rejects-{now:%Y%m%dT%H%M%S%f}Z.ndjson").absolute()
-            self._file = _open(self.path)
+            self._file = self._open_somewhere()
         self._file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
         # A line that the operator may need after a crash does not wait in a buffer.
         self._file.flush()
+
+    def _open_somewhere(self) -> IO[bytes]:
+        """A new file here, or in the temporary directory when nothing may be written here."""
+        name = f"memory-backfill-rejects-{datetime.now(UTC):%Y%m%dT%H%M%S%f}Z.ndjson"
+        self.path = Path(name).absolute()
+        try:
+            return _open(self.path)
+        except ConfigurationError:
+            self.path = Path(gettempdir()) / name
+            return _open(self.path)
 
 
 def refusal(status: int, message: str, content: str) -> str:

@@ -1,0 +1,124 @@
+"""How the command is spelled; nothing here reaches a database or a plugin."""
+
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from typer.testing import CliRunner
+
+from backfill import cli
+from backfill.main import Mode
+from backfill.run import Options
+
+ENVIRONMENT = {
+    "DATABASE_URL": "postgresql://operator:hunter2@db/platform",
+    "MEMORY_PLUGIN_URL": "http://plugin:9100",
+    "MEMORY_PLUGIN_TIMEOUT": "5s",
+    "XDG_STATE_HOME": "/state",
+}
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Mode, Options]]:
+    """What the command line started."""
+    calls: list[tuple[Mode, Options]] = []
+
+    def start(mode: Mode, options: Options) -> int:
+        calls.append((mode, options))
+        return 0
+
+    monkeypatch.setattr(cli, "run_mode", start)
+    return calls
+
+
+def run(*arguments: str, environment: dict[str, str] | None = None) -> tuple[int, str]:
+    result = CliRunner().invoke(cli.app, arguments, env=environment or ENVIRONMENT)
+    return result.exit_code, result.output
+
+
+@pytest.mark.parametrize("mode", ["dry-run", "apply", "verify"])
+@pytest.mark.parametrize("dashes", ["-", "--"])
+def test_a_mode_has_one_dash_or_two(
+    started: list[tuple[Mode, Options]], mode: str, dashes: str
+) -> None:
+    assert run(f"{dashes}{mode}") == (0, "")
+    assert [call[0] for call in started] == [mode]
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("-apply", "-verify"), ("-dry-run", "--apply"), ("-aply",), ("apply",)]
+)
+def test_anything_but_exactly_one_mode_is_a_usage_error(
+    started: list[tuple[Mode, Options]], arguments: tuple[str, ...]
+) -> None:
+    code, _ = run(*arguments)
+    assert code == 2
+    assert started == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (
+            "-verify",
+            "-verify-sample=200",
+            "-workspace=018f3c2e-7c4b-7d5a-9b1e-2f6a4c8d0e11",
+            "-limit=5",
+        ),
+        (
+            "--limit",
+            "5",
+            "-verify-sample",
+            "200",
+            "--workspace",
+            "018F3C2E-7C4B-7D5A-9B1E-2F6A4C8D0E11",
+            "--verify",
+        ),
+    ],
+)
+def test_values_follow_an_equals_sign_or_a_space(
+    started: list[tuple[Mode, Options]], arguments: tuple[str, ...]
+) -> None:
+    assert run(*arguments)[0] == 0
+    ((_, options),) = started
+    assert options.verify_sample == 200
+    assert options.selection.limit == 5
+    assert options.selection.workspace == UUID("018f3c2e-7c4b-7d5a-9b1e-2f6a4c8d0e11")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("-limit=0",), ("-limit=x",), ("-workspace=7",), ("-verify-sample=0",), ("--concurrency=0",)],
+)
+def test_values_that_make_no_sense_are_usage_errors(
+    started: list[tuple[Mode, Options]], arguments: tuple[str, ...]
+) -> None:
+    assert run("-verify", *arguments)[0] == 2
+    assert started == []
+
+
+def test_the_environment_says_where(started: list[tuple[Mode, Options]]) -> None:
+    run("-apply")
+    ((_, options),) = started
+    assert options.database_url == ENVIRONMENT["DATABASE_URL"]
+    assert options.plugin_url == ENVIRONMENT["MEMORY_PLUGIN_URL"]
+    assert options.request_timeout == "5s"
+    assert options.state_dir == Path("/state/memory-backfill")
+    assert options.verify_sample == 50
+
+
+@pytest.mark.parametrize("name", ["DATABASE_URL", "MEMORY_PLUGIN_URL"])
+def test_without_an_address_it_does_not_guess_one(
+    started: list[tuple[Mode, Options]], name: str
+) -> None:
+    code, output = run("-apply", environment=ENVIRONMENT | {name: ""})
+    assert code == 2
+    assert name in output
+    assert started == []
+
+
+def test_the_help_has_examples_and_the_exit_codes() -> None:
+    _, output = run("--help")
+    assert "memory-backfill -verify -verify-sample=200" in output
+    for code in range(5):
+        assert f"\n    {code}  " in output
