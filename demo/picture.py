@@ -4,8 +4,6 @@ It runs the demo, records the terminal and writes one SVG that scrolls through i
 fonts or anything else from outside. Readers who asked for less motion see the end of the story.
 """
 
-from pathlib import Path
-
 from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
