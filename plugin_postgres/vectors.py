@@ -9,8 +9,11 @@ from collections.abc import Sequence
 from functools import cache
 
 import asyncpg
+from asyncpg.pool import PoolConnectionProxy
 
 from plugin_postgres import sql
+
+Connection = asyncpg.Connection | PoolConnectionProxy
 
 # As many candidates as a statement takes off the index, and more of them where a filter refuses
 # most. The statement puts them in order.
@@ -49,7 +52,7 @@ def _index_name(dimension: int) -> str:
     return f"memory_records_embedding_{dimension}"
 
 
-async def build_indexes(connection: asyncpg.Connection) -> list[int]:
+async def build_indexes(connection: Connection) -> list[int]:
     """Index every dimension that has become large, without blocking writes; return those built.
 
     One that an earlier attempt left half built is built again. The connection must not be inside
@@ -62,14 +65,15 @@ async def build_indexes(connection: asyncpg.Connection) -> list[int]:
         await connection.execute(
             f"CREATE INDEX CONCURRENTLY {name} ON memory_plugin.memory_records"
             f" USING hnsw ((embedding::halfvec({dimension})) halfvec_cosine_ops)"
-            f" WHERE vector_dims(embedding) = {dimension}"
+            # In these words in the statement as well, or it does not know that the index serves it.
+            f" WHERE (vector_dims(embedding) = {dimension}) IS TRUE"
         )
         log.info("embeddings indexed", extra={"dimension": dimension})
         built.append(dimension)
     return built
 
 
-async def _large_dimensions(connection: asyncpg.Connection) -> list[int]:
+async def _large_dimensions(connection: Connection) -> list[int]:
     """The dimensions that an index would pay for and that have none."""
     large = []
     dimension = await connection.fetchval(sql.load("find_next_dimension"), 0)

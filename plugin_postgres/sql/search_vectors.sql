@@ -44,8 +44,8 @@ proposed AS (
     FROM memory_plugin.memory_records AS stored
     WHERE
         (SELECT indexed FROM way)
-        AND vector_dims(stored.embedding) = {dimension}
-        -- IS TRUE keeps this a filter: a join would come before the index.
+        -- IS TRUE hides these two conditions from the other indexes and from a join before this one.
+        AND (vector_dims(stored.embedding) = {dimension}) IS TRUE
         AND (
             stored.namespace IN (
                 SELECT place.name

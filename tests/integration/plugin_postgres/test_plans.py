@@ -1,0 +1,158 @@
+"""On a table that is large enough, every kind of search goes by the index that is meant for it."""
+
+import asyncio
+import json
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from contract import SearchRequest
+from plugin_postgres import vectors
+from plugin_postgres.search import statement_for
+from tests.conftest import database_url, execute
+from tests.integration.plugin_postgres import plugin
+
+pytestmark = pytest.mark.anyio
+
+# Shapes of the benchmark in small: 40 namespaces, a common word in every eighth memory, one
+# rare word, 2,000 embeddings in the first namespace.
+ROWS = """
+INSERT INTO memory_namespaces (name, kind)
+SELECT 'workspace:' || n, 'workspace' FROM generate_series(0, 39) AS n;
+
+INSERT INTO memory_records (namespace, content, kind, source, created_at, embedding)
+SELECT
+    'workspace:' || CASE WHEN n <= 2000 THEN 0 ELSE n % 40 END,
+    'memory ' || n || CASE WHEN n / 40 % 8 = 0 THEN ' common' ELSE '' END,
+    CASE WHEN n % 1000 = 0 THEN 'summary' ELSE 'fact' END,
+    'agent',
+    now() - n * interval '1 minute',
+    CASE WHEN n <= 2000 THEN ('[' || n % 7 || ',' || n % 11 || ',' || n % 13 || ',1]')::vector END
+FROM generate_series(1, 12000) AS n;
+
+ANALYZE memory_records;
+"""
+THREE = ["workspace:1", "workspace:2", "workspace:3"]
+
+
+@pytest.fixture(scope="module")
+def filled(cluster: str, migrated_template: str) -> Iterator[str]:
+    name = f"plans_{uuid.uuid4().hex}"
+    execute(cluster, f'CREATE DATABASE "{name}" TEMPLATE "{migrated_template}"')
+    url = database_url(cluster, name)
+
+    async def fill() -> None:
+        async with plugin.pool_connection(url) as connection:
+            await connection.execute("SET statement_timeout = 0")
+            await connection.execute(ROWS)
+
+    asyncio.run(fill())
+    yield url
+    execute(cluster, f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+async def plan(url: str, request: SearchRequest) -> list[dict[str, Any]]:
+    """The nodes of the plan that were executed, with the one plan that the plugin keeps."""
+    statement, arguments = statement_for(request, request.query, request.embedding)
+    async with plugin.pool_connection(url) as connection:
+        kinds = ["text[]", "text[]", "int", *(["text"] if request.query else [])]
+        if not (request.query or request.kinds or request.embedding):
+            kinds = ["text[]", "int"]
+        elif request.embedding:
+            kinds.append("vector")
+        await connection.execute(f"PREPARE asked ({', '.join(kinds)}) AS {statement}")
+        literals: list[str] = [
+            await connection.fetchval(f"SELECT quote_nullable($1::{kind}::text)", value)
+            for kind, value in zip(kinds, arguments, strict=True)
+        ]
+        explained = await connection.fetchval(
+            f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE asked ({', '.join(literals)})"
+        )
+        await connection.execute("DEALLOCATE asked")
+    return [node for node in _nodes(json.loads(explained)[0]["Plan"]) if node["Actual Loops"]]
+
+
+def _nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield node
+    for child in node.get("Plans", []):
+        yield from _nodes(child)
+
+
+def indexes(nodes: list[dict[str, Any]]) -> set[str]:
+    """The indexes of memories that were read; none of them is looked at row by row."""
+    assert not [
+        node
+        for node in nodes
+        if node["Node Type"] == "Seq Scan" and node["Relation Name"] == "memory_records"
+    ]
+    return {
+        node["Index Name"]
+        for node in nodes
+        if node.get("Index Name", "").startswith("memory_records")
+    }
+
+
+def rows_read(nodes: list[dict[str, Any]]) -> float:
+    """How many rows of the table the whole statement looked at."""
+    rows: list[float] = [
+        (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
+        for node in nodes
+        if node.get("Relation Name") == "memory_records"
+    ]
+    return sum(rows)
+
+
+async def test_newest_first_reads_no_more_than_it_may_return(filled: str) -> None:
+    nodes = await plan(filled, SearchRequest(namespaces=THREE, limit=20))
+    assert indexes(nodes) == {"memory_records_newest"}
+    assert rows_read(nodes) == 60
+    assert not [n for n in nodes if n["Node Type"] == "Sort" and n["Actual Rows"] > 60]
+
+
+async def test_newest_first_of_a_rare_kind_passes_over_others_inside_the_index(
+    filled: str,
+) -> None:
+    nodes = await plan(filled, SearchRequest(namespaces=["workspace:0"], kinds=["summary"]))
+    assert indexes(nodes) == {"memory_records_newest"}
+    assert rows_read(nodes) <= 20
+
+
+async def test_a_rare_word_reads_what_it_finds(filled: str) -> None:
+    nodes = await plan(filled, SearchRequest(namespaces=THREE, query="7001"))
+    assert indexes(nodes) == {"memory_records_words", "memory_records_pkey"}
+    assert rows_read(nodes) <= 6
+
+
+async def test_a_common_word_reads_what_its_namespaces_hold_of_it(filled: str) -> None:
+    nodes = await plan(filled, SearchRequest(namespaces=THREE, query="common memory"))
+    assert indexes(nodes) == {"memory_records_words", "memory_records_pkey"}
+    # Each of the three holds the word 31 times; the table holds it 1,500 times.
+    assert rows_read(nodes) <= 3 * 32 + 20
+
+
+async def test_few_embeddings_are_compared_within_their_namespaces(filled: str) -> None:
+    request = SearchRequest(namespaces=["workspace:0", "workspace:1"], embedding=[1.0, 2.0, 3, 4])
+    nodes = await plan(filled, request)
+    assert indexes(nodes) == {"memory_records_embedded", "memory_records_pkey"}
+
+
+async def test_many_embeddings_are_proposed_by_the_index_of_their_dimension(
+    filled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "few", lambda _: 100)
+    vectors._for_dimension.cache_clear()
+    async with plugin.pool_connection(filled) as connection:
+        assert await vectors.build_indexes(connection) == [4]
+    try:
+        for query in (None, "memory common"):
+            request = SearchRequest(
+                namespaces=["workspace:0", "workspace:1"], embedding=[1.0, 2.0, 3, 4], query=query
+            )
+            nodes = await plan(filled, request)
+            proposed = [n for n in nodes if n.get("Index Name") == "memory_records_embedding_4"]
+            assert [node["Actual Rows"] for node in proposed] == [120]
+            assert ("memory_records_words" in indexes(nodes)) == (query is not None)
+    finally:
+        vectors._for_dimension.cache_clear()
