@@ -5,6 +5,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from harness.render.markup import printable
 from harness.report import Outcome, Report, Result
 from harness.runner import CheckFinished, Event, RunFinished, RunStarted
 
@@ -47,7 +48,7 @@ class Progressed:
         if isinstance(event, RunStarted):
             plugin = event.plugin
             offered = ", ".join([*plugin.capabilities, *plugin.extensions]) or "nothing optional"
-            self._console.print(f"[bold]{escape(plugin.url)}[/] offers {escape(offered)}")
+            self._console.print(f"[bold]{_safe(plugin.url)}[/] offers {_safe(offered)}")
             self._progress.update(self._task, total=len(event.checks))
         elif isinstance(event, CheckFinished):
             self._progress.update(self._task, advance=1, last=event.result.id)
@@ -93,9 +94,16 @@ def _explain(result: Result, console: Console) -> None:
         ("got", result.got),
     ):
         if text:
-            console.print(f"  {label}: {escape(text)}", highlight=False)
+            console.print(f"  {label}: {_safe(text)}", highlight=False)
     for line in result.curl if result.outcome == "fail" else ():
-        console.print(f"    {line}", markup=False, highlight=False, soft_wrap=True, style="dim")
+        console.print(
+            f"    {printable(line)}", markup=False, highlight=False, soft_wrap=True, style="dim"
+        )
+
+
+def _safe(text: str) -> str:
+    """What a plugin said, as text: neither markup of ours nor commands to the terminal."""
+    return escape(printable(text))
 
 
 def _table(report: Report) -> Table:

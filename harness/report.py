@@ -2,9 +2,9 @@
 
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from harness.check import Level, Profile
 from harness.errors import ConfigurationError
@@ -20,6 +20,14 @@ EXIT_CODES: dict[Verdict, int] = {
     "partial": 4,
 }
 EXIT_CONFIGURATION = 2
+
+
+def _encodable(value: object) -> object:
+    """A plugin may send half a surrogate pair, which is a string to Python but not to a file."""
+    return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
+
+
+Said = Annotated[str, BeforeValidator(_encodable)]
 
 
 class _Part(BaseModel):
@@ -40,20 +48,20 @@ class Result(_Part):
     sentence: str = Field(description="The sentence of the contract that the check holds.")
     outcome: Outcome
     duration_seconds: float = Field(ge=0)
-    message: str | None = None
-    expected: str | None = None
-    got: str | None = None
-    curl: list[str] = []
+    message: Said | None = None
+    expected: Said | None = None
+    got: Said | None = None
+    curl: list[Said] = []
 
 
 class Plugin(_Part):
     """Who was tested, in its own words; nothing here identifies a person or holds a secret."""
 
     url: str
-    version: str | None = Field(description="The contract version that it says it speaks.")
-    capabilities: list[str]
-    extensions: list[str]
-    server: str | None = Field(description="Its Server header, when it sends one.")
+    version: Said | None = Field(description="The contract version that it says it speaks.")
+    capabilities: list[Said]
+    extensions: list[Said]
+    server: Said | None = Field(description="Its Server header, when it sends one.")
 
 
 class Comparison(_Part):

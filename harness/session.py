@@ -6,6 +6,7 @@ import time
 import traceback
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import httpx
 
@@ -116,13 +117,15 @@ class Session:
         message: str | None = None,
         failure: Failure | None = None,
     ) -> Result:
-        plain = result(check, outcome, message=message)
-        extra: dict[str, object] = {"duration_seconds": round(time.monotonic() - start, 3)}
-        if failure is not None:
-            extra |= {"expected": failure.expected, "got": failure.got}
-        if outcome != "pass":
-            extra["curl"] = repeat(wire.exchanges, self._caller)
-        return plain.model_copy(update=extra)
+        return result(
+            check,
+            outcome,
+            duration_seconds=round(time.monotonic() - start, 3),
+            message=message,
+            expected=failure.expected if failure else None,
+            got=failure.got if failure else None,
+            curl=[] if outcome == "pass" else repeat(wire.exchanges, self._caller),
+        )
 
     async def _answers(self) -> bool:
         try:
@@ -174,8 +177,8 @@ async def identify(wire: Recorder, url: str) -> Plugin:
     )
 
 
-def result(check: Check, outcome: Outcome, *, message: str | None = None) -> Result:
-    """A Result of a check that has nothing to show for it."""
+def result(check: Check, outcome: Outcome, **shown: Any) -> Result:
+    """A Result of a check, with the fields that there is something to show for."""
     return Result(
         id=check.id,
         area=check.area,
@@ -183,8 +186,7 @@ def result(check: Check, outcome: Outcome, *, message: str | None = None) -> Res
         needs=list(check.needs),
         sentence=check.sentence,
         outcome=outcome,
-        duration_seconds=0.0,
-        message=message,
+        **({"duration_seconds": 0.0} | shown),
     )
 
 
