@@ -1,10 +1,16 @@
-"""HTTP as uvicorn speaks it, but for two things.
+"""HTTP as uvicorn speaks it, with better manners where a connection ends.
 
-A request that cannot be parsed gets the Error envelope; uvicorn would answer plain text. And a
-connection that is idle when the plugin stops is not cut off at once: a request may be on its way.
+- A request that cannot be parsed gets the Error envelope; uvicorn would answer plain text.
+- Requests that came whole are answered, also when garbage follows them, when the client has
+  closed its sending side, or when the plugin stops.
+- A connection that is idle when the plugin stops is not cut off at once: a request may be on its
+  way.
 """
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from collections import deque
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from contract import BadRequest
 from plugin_postgres.rows import encode
@@ -18,8 +24,24 @@ class EnvelopeProtocol(HttpToolsProtocol):
 
     _stopping = False
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._unanswered: deque[RequestResponseCycle] = deque()
+
+    def on_headers_complete(self) -> None:
+        super().on_headers_complete()
+        self._unanswered.append(self.cycle)
+        if self._stopping:
+            self.cycle.keep_alive = False
+
+    def on_response_complete(self) -> None:
+        self._unanswered.popleft()
+        super().on_response_complete()
+
     def send_400_response(self, msg: str) -> None:
         """Answer 400 and close: what follows in the connection cannot be understood."""
+        if self._closes_after_answers():
+            return
         body = encode(BadRequest(f"request: {msg}").envelope())
         self.transport.write(
             b"HTTP/1.1 400 Bad Request\r\n"
@@ -29,22 +51,39 @@ class EnvelopeProtocol(HttpToolsProtocol):
         )
         self.transport.close()
 
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """The client sends no more, but may still be listening."""
+        return self._closes_after_answers()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        for cycle in self._unanswered:
+            _abandon(cycle)
+        super().connection_lost(exc)
+
     def shutdown(self) -> None:
-        """Answer the request that is under way, or on its way, and then close."""
+        """Answer the requests that are under way, or on their way, and then close."""
         self._stopping = True
-        if self._is_idle():
-            self.loop.call_later(_LINGER_SECONDS, self._close_if_idle)
+        if self._unanswered:
+            self._unanswered[-1].keep_alive = False
         else:
-            self.cycle.keep_alive = False
+            self.loop.call_later(_LINGER_SECONDS, self._close_if_idle)
 
-    def on_headers_complete(self) -> None:
-        super().on_headers_complete()
-        if self._stopping:
-            self.cycle.keep_alive = False
-
-    def _is_idle(self) -> bool:
-        return self.cycle is None or self.cycle.response_complete
+    def _closes_after_answers(self) -> bool:
+        """Close after the last request that came whole; False when there is none to wait for."""
+        whole = [cycle for cycle in self._unanswered if not cycle.more_body]
+        for cycle in self._unanswered:
+            if cycle.more_body:
+                _abandon(cycle)
+        if whole:
+            whole[-1].keep_alive = False
+        return bool(whole)
 
     def _close_if_idle(self) -> None:
-        if self._is_idle():
+        if not self._unanswered:
             self.transport.close()
+
+
+def _abandon(cycle: RequestResponseCycle) -> None:
+    """Its handler gets no more of the body, and what it says goes nowhere."""
+    cycle.disconnected = True
+    cycle.message_event.set()

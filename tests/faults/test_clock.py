@@ -1,0 +1,133 @@
+"""One clock decides what has expired, the database's: the plugin's own may say what it likes."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.faults.cluster import Postgres
+from tests.faults.plugin import Plugin, http, running_plugin
+
+pytestmark = pytest.mark.anyio
+
+STEPPED = Path(__file__).with_name("stepped_clock")
+DAY = 24 * 60 * 60
+NS = "/v1/namespaces/workspace:1"
+
+
+@dataclass
+class Stepped:
+    """A plugin in a time of its own, and a client of it."""
+
+    plugin: Plugin
+    client: httpx.AsyncClient
+    file: Path
+
+    def step(self, seconds: int) -> None:
+        self.file.write_text(str(seconds))
+
+    async def write(self, content: str, expires_at: datetime | None) -> None:
+        body: dict[str, Any] = {"content": content, "kind": "fact", "source": "user"}
+        if expires_at is not None:
+            body["expires_at"] = expires_at.isoformat()
+        answer = await self.client.post(f"{NS}/memories", json=body)
+        assert answer.status_code == 201, answer.text
+
+    async def contents(self) -> set[str]:
+        """What a search or a listing shows."""
+        asked = {"namespaces": ["workspace:1"]}
+        found = []
+        for path in ("/v1/search", "/v1/memories/list"):
+            memories = (await self.client.post(path, json=asked)).json()["memories"]
+            found.append({memory["content"] for memory in memories})
+        return found[0] | found[1]
+
+
+@asynccontextmanager
+async def stepped(server: Postgres, folder: Path, seconds: int) -> AsyncIterator[Stepped]:
+    file = folder / f"clock{seconds}"
+    file.write_text(str(seconds))
+    async with (
+        running_plugin(
+            server.url,
+            "--janitor-interval=0.2",
+            "--janitor-grace=0",
+            environment={"PYTHONPATH": str(STEPPED), "STEPPED_CLOCK": str(file)},
+        ) as plugin,
+        http(plugin.address) as client,
+    ):
+        yield Stepped(plugin, client, file)
+
+
+async def now(server: Postgres) -> datetime:
+    rows = await server.fetch("SELECT clock_timestamp() AS now")
+    moment: datetime = rows[0]["now"]
+    return moment
+
+
+async def test_plugins_a_day_fast_and_a_day_slow_expire_at_the_same_moment(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    async with (
+        stepped(postgres, tmp_path, DAY) as fast,
+        stepped(postgres, tmp_path, -DAY) as slow,
+    ):
+        await fast.client.put(NS, json={"kind": "workspace"})
+        start = await now(postgres)
+        await fast.write("for long", start + timedelta(hours=1))
+        await slow.write("for good", None)
+        await slow.write("gone long ago", start - timedelta(hours=1))
+        soon = await now(postgres) + timedelta(seconds=2)
+        await fast.write("for a moment", soon)
+        kept = {"for long", "for good"}
+        while True:
+            for plugin in (fast, slow):
+                before = await now(postgres)
+                seen = await plugin.contents()
+                after = await now(postgres)
+                assert seen - {"for a moment"} == kept
+                if after < soon:
+                    assert "for a moment" in seen, "expired too early"
+                elif before >= soon:
+                    assert "for a moment" not in seen, "expired too late"
+            # The clocks step while requests run, and change places.
+            fast.step(-DAY if after.microsecond % 2 else DAY)
+            slow.step(DAY if after.microsecond % 2 else -DAY)
+            if before >= soon:
+                break
+            await asyncio.sleep(0.05)
+        assert fast.plugin.alarms == slow.plugin.alarms == []
+
+
+async def test_a_namespace_expires_and_memories_are_dated_by_the_database(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    async with stepped(postgres, tmp_path, DAY) as fast:
+        start = await now(postgres)
+        later = (start + timedelta(hours=1)).isoformat()
+        made = await fast.client.put(NS, json={"kind": "workspace", "expires_at": later})
+        assert made.status_code == 200, made.text + str(fast.plugin.alarms)
+        assert start <= datetime.fromisoformat(made.json()["created_at"]) <= await now(postgres)
+        await fast.write("dated", None)
+        asked = {"namespaces": ["workspace:1"]}
+        [found] = (await fast.client.post("/v1/search", json=asked)).json()["memories"]
+        assert start <= datetime.fromisoformat(found["created_at"]) <= await now(postgres)
+        # The janitor has been here too, several times, and has its own eye on the clock.
+        await asyncio.sleep(0.5)
+        assert await fast.contents() == {"dated"}
+
+
+async def test_the_plugin_does_live_in_another_time(postgres: Postgres, tmp_path: Path) -> None:
+    """Without this the tests above would show nothing."""
+    async with stepped(postgres, tmp_path, DAY // 2) as ahead:
+        [line] = [line for line in ahead.plugin.log.splitlines() if "listening" in line]
+        logged = datetime.strptime(line.split()[0], "%H:%M:%S.%f")  # noqa: DTZ007 - a time of day
+        true = (await now(postgres)).replace(tzinfo=None)
+        apart = abs((logged - true.replace(year=1900, month=1, day=1)).total_seconds())
+        assert abs(apart - DAY // 2) < 300
