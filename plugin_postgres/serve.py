@@ -76,6 +76,12 @@ def _run_workers(settings: Settings, bound: socket.socket) -> None:
 
 
 class _Workers(Multiprocess):
+    def keep_subprocess_alive(self) -> None:
+        before = {process.pid for process in self.processes}
+        super().keep_subprocess_alive()
+        for gone in before - {process.pid for process in self.processes}:
+            log.error("worker died and was replaced", extra={"worker": gone})
+
     def terminate_all(self) -> None:
         """Let go of the socket first: what nobody will accept must be refused, not kept waiting."""
         for bound in self.sockets:

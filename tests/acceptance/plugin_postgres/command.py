@@ -1,0 +1,106 @@
+"""The real command as a process, as an operator starts it."""
+
+import os
+import queue
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+COMMAND = str(Path(sys.executable).with_name("memory-plugin-postgres"))
+_LISTENING = re.compile(r"""listening.*?address"?[=:]"?([^\s"]+)""")
+_SECONDS = 90
+
+
+class Running:
+    """A plugin that listens; `lines` are those of its log."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self.process = process
+        self.lines: list[str] = []
+        self._arriving: queue.Queue[str | None] = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self.address = self.wait_for(_LISTENING)[1]
+
+    def wait_for(self, pattern: "re.Pattern[str]") -> "re.Match[str]":
+        """The first line of the log from here on that matches."""
+        deadline = time.monotonic() + _SECONDS
+        while time.monotonic() < deadline:
+            try:
+                line = self._arriving.get(timeout=1)
+            except queue.Empty:
+                continue
+            if line is None:
+                break
+            if match := pattern.search(line):
+                return match
+        raise AssertionError("\n".join(["the log has no such line:", *self.lines]))
+
+    @property
+    def workers(self) -> list[psutil.Process]:
+        return [
+            child
+            for child in psutil.Process(self.process.pid).children()
+            if any("spawn_main" in part for part in child.cmdline())
+        ]
+
+    def stop(self, order: signal.Signals = signal.SIGTERM) -> int:
+        """Ask it to stop and return its exit code; it has ten seconds."""
+        self.process.send_signal(order)
+        code = self.process.wait(10)
+        self._reader.join(5)
+        return code
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.lines.append(line.rstrip("\n"))
+            self._arriving.put(self.lines[-1])
+        self._arriving.put(None)
+
+
+@contextmanager
+def running(*flags: str, environment: Mapping[str, str] | None = None) -> Iterator[Running]:
+    """Start the command, wait until it listens, and end it afterwards."""
+    process = subprocess.Popen(
+        [COMMAND, *flags],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **(environment or {})},
+    )
+    try:
+        yield Running(process)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        if process.stderr is not None:
+            process.stderr.close()
+
+
+def ended(*flags: str, environment: Mapping[str, str] | None = None) -> tuple[int, str]:
+    """The exit code and the last line of a command that ends by itself."""
+    done = subprocess.run(
+        [COMMAND, *flags],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=_SECONDS,
+        check=False,
+        env={**os.environ, **(environment or {})},
+    )
+    return done.returncode, done.stderr.strip().splitlines()[-1]

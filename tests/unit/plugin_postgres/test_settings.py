@@ -1,0 +1,67 @@
+"""Settings: one registry, from which the command line is made."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from plugin_postgres.cli import app
+from plugin_postgres.errors import BadSetting
+from plugin_postgres.settings import SETTINGS, Settings
+
+
+def test_the_fixed_interface_stands() -> None:
+    fixed = {
+        "--listen": ("MEMORY_PLUGIN_LISTEN_ADDR", "127.0.0.1:9100"),
+        "--database-url": ("MEMORY_PLUGIN_DATABASE_URL", None),
+        "--data-dir": ("MEMORY_PLUGIN_DATA_DIR", Path(".data")),
+        "--workers": ("MEMORY_PLUGIN_WORKERS", 1),
+        "--skip-migrate": ("MEMORY_PLUGIN_SKIP_MIGRATE", False),
+        "--token": ("MEMORY_PLUGIN_TOKEN", None),
+    }
+    known = {setting.flag: (setting.env, setting.default) for setting in SETTINGS}
+    assert fixed.items() <= known.items()
+
+
+def test_every_setting_has_a_flag_a_variable_and_a_meaning() -> None:
+    assert [setting.name for setting in SETTINGS] == [field.name for field in fields(Settings)]
+    assert len({setting.env for setting in SETTINGS}) == len(SETTINGS)
+    for setting in SETTINGS:
+        assert setting.env.startswith("MEMORY_PLUGIN_")
+        assert setting.meaning.endswith(".")
+
+
+def test_the_help_names_every_flag_and_variable() -> None:
+    result = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "300", "NO_COLOR": "1"})
+    text = re.sub(r"\x1b\[[0-9;]*m", "", result.output)
+    for setting in SETTINGS:
+        assert setting.flag in text
+        assert setting.env in text
+
+
+@pytest.mark.parametrize(
+    ("values", "flag"),
+    [
+        ({"workers": 0}, "--workers"),
+        ({"pool_size": 1}, "--pool-size"),
+        ({"statement_timeout": 0.0}, "--statement-timeout"),
+        ({"statement_timeout": float("nan")}, "--statement-timeout"),
+        ({"max_body": 0}, "--max-body"),
+        ({"log_level": "loud"}, "--log-level"),
+        ({"token": " "}, "--token"),
+        ({"token": "tökén"}, "--token"),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_refused_by_its_flag(
+    values: dict[str, Any], flag: str
+) -> None:
+    with pytest.raises(BadSetting, match=flag):
+        Settings(**values)
+
+
+def test_nothing_secret_is_shown() -> None:
+    shown = repr(Settings(token="hush", database_url="postgresql://u:hush@h/d"))
+    assert "hush" not in shown
