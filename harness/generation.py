@@ -289,6 +289,7 @@ class Generator:
                 if isinstance(operation, dict)
             )
         }
+        _drop_links(document)
         adapted: dict[str, Any] = self._own(document)
         return adapted
 
@@ -303,6 +304,20 @@ class Generator:
         if isinstance(value, list):
             return [self._own(item) for item in value]
         return value
+
+
+def _drop_links(document: dict[str, Any]) -> None:
+    """Remove the links to operations that the document has no more."""
+    operations = [op for item in document["paths"].values() for op in item.values()]
+    operations = [operation for operation in operations if "operationId" in operation]
+    known = {operation["operationId"] for operation in operations}
+    targets = document["components"]["links"]
+    for operation in operations:
+        for response in operation["responses"].values():
+            links = response.get("links", {})
+            for name, link in list(links.items()):
+                if targets[link["$ref"].rpartition("/")[2]]["operationId"] not in known:
+                    del links[name]
 
 
 def _fits_model(model: type[WireModel] | None, body: bytes | None) -> bool:
