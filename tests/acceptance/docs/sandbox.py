@@ -1,7 +1,8 @@
 """Runs the commands of a page as a reader would type them, in one shell, in an empty directory.
 
 What is fixed on the page and cannot be in a test is replaced: addresses by free ports, the legacy
-database by one that exists. Everything else runs literally.
+database by one that exists, the harness' patience by more of it, because a test machine may be
+busy. Everything else runs literally.
 """
 
 import os
@@ -47,6 +48,8 @@ def run(page: Page, directory: Path, legacy_url: str | None, seconds: float) -> 
         (directory / name).symlink_to(ROOT / name)
     plugin, standin = (f"127.0.0.1:{port}" for port in _free_ports(2))
     replace = dict.fromkeys(PLUGIN_ADDRESSES, plugin) | {STANDIN_ADDRESS: standin}
+    replace["--port 9100"] = f"--port {plugin.rpartition(':')[2]}"
+    replace["memory-harness run "] = "memory-harness run --timeout 60 "
     if legacy_url is not None:
         replace[LEGACY_URL] = legacy_url
     fences = [f for f in page.fences if f.language in RUNNABLE and not f.static]
