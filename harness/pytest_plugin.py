@@ -10,27 +10,20 @@ into a failure. The last test is the verdict: a session of skips must not look c
 """
 
 import os
-import warnings
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import pytest
 
-from harness.background import BackgroundRun
-from harness.errors import ConfigurationError, HarnessError
-from harness.render.story import story
+from harness.errors import ConfigurationError
+from harness.pytest_judge import SelectedRun, judge_check, judge_verdict
 from harness.report import Report, Result
 from harness.settings import Settings
 from harness.target import Target
 
-Awaited = TypeVar("Awaited", Result, Report)
-
-
-class ConformanceWarning(UserWarning):
-    """The plugin keeps the contract without this, and would be better with it."""
+_SUITE = pytest.StashKey["UrlSuite"]()
 
 
 @pytest.mark.memory_plugin_check
@@ -62,7 +55,7 @@ class ConformanceSuite:
     @classmethod
     def conformance_run(
         cls, request: pytest.FixtureRequest, memory_plugin: Target
-    ) -> Iterator["Run"]:
+    ) -> Iterator[SelectedRun]:
         names = {
             item.name
             for item in request.session.items
@@ -70,25 +63,25 @@ class ConformanceSuite:
         }
         checks = cls.settings.checks()
         selected = {check.id for check in checks if f"test_check[{check.id}]" in names}
-        run = Run(memory_plugin, cls.settings, selected)
+        run = SelectedRun(memory_plugin, cls.settings, selected)
         yield run
         run.stop()
 
     @pytest.fixture
-    def conformance_result(self, check_id: str, conformance_run: "Run") -> Result:
+    def conformance_result(self, check_id: str, conformance_run: SelectedRun) -> Result:
         return conformance_run.result(check_id)
 
     @pytest.fixture
-    def conformance_report(self, conformance_run: "Run") -> Report:
+    def conformance_report(self, conformance_run: SelectedRun) -> Report:
         return conformance_run.report()
 
     def test_check(self, conformance_result: Result, request: pytest.FixtureRequest) -> None:
         """The plugin keeps one sentence of the contract."""
         judge_check(conformance_result, request.node)
 
-    def test_verdict(self, conformance_report: Report) -> None:
+    def test_verdict(self, conformance_report: Report, request: pytest.FixtureRequest) -> None:
         """All of the contract was checked, and the plugin keeps it."""
-        judge_verdict(conformance_report)
+        judge_verdict(conformance_report, request.node)
 
 
 class UrlSuite(pytest.Collector):
@@ -106,10 +99,10 @@ class UrlSuite(pytest.Collector):
         yield VerdictItem.from_parent(self, name="verdict")
 
     @cached_property
-    def run(self) -> "Run":
+    def run(self) -> SelectedRun:
         """Starts with the first test that asks for a result."""
         selected = {item.name for item in self.session.items if item.parent is self}
-        return Run(self.url, self.settings, selected)
+        return SelectedRun(self.url, self.settings, selected)
 
     def stop(self) -> None:
         """Clean up, if it has started."""
@@ -143,66 +136,7 @@ class VerdictItem(UrlItem):
         self.report = self.parent.run.report()
 
     def runtest(self) -> None:
-        judge_verdict(self.report)
-
-
-class Run:
-    """The checks that the session selected, and what pytest is to make of their results."""
-
-    def __init__(self, target: Target, settings: Settings, selected: Collection[str]) -> None:
-        left_out = [check.id for check in settings.checks() if check.id not in selected]
-        exclude = (*settings.exclude, *left_out)
-        self._background = BackgroundRun(target, replace(settings, exclude=exclude))
-        self._told = False
-        self.stop = self._background.stop
-
-    def result(self, check_id: str) -> Result:
-        """The result of a check that was judged; skips or errs when it was not."""
-        result = self._wait(lambda: self._background.result(check_id))
-        if result.outcome == "error":
-            pytest.fail(story(result), pytrace=False)
-        if result.outcome in ("unsupported", "excluded"):
-            pytest.skip(result.message or result.outcome)
-        return result
-
-    def report(self) -> Report:
-        """The report on all of them."""
-        return self._wait(self._background.report)
-
-    def _wait(self, wait: Callable[[], Awaited]) -> Awaited:
-        try:
-            return wait()
-        except HarnessError as error:
-            reason = str(error)
-        if self._told:
-            pytest.skip(f"not run: {reason}")
-        # Once is enough: a hundred times the same sentence hides it.
-        self._told = True
-        pytest.fail(reason, pytrace=False)
-
-
-def judge_check(result: Result, item: pytest.Item) -> None:
-    """Fail, warn, or pass the test of a check that was judged."""
-    if result.outcome == "fail":
-        pytest.fail(story(result), pytrace=False)
-    if result.outcome == "warn":
-        # Not warnings.warn: under `-W error` it would fail a plugin that keeps the contract.
-        warning = ConformanceWarning(f"{result.id}\n{story(result)}")
-        message = warnings.WarningMessage(warning, ConformanceWarning, result.id, 1)
-        item.ihook.pytest_warning_recorded.call_historic(
-            kwargs={
-                "warning_message": message,
-                "when": "runtest",
-                "nodeid": item.nodeid,
-                "location": None,
-            }
-        )
-
-
-def judge_verdict(report: Report) -> None:
-    """Fail unless the plugin was shown to be conformant."""
-    if report.verdict != "conformant":
-        pytest.fail(f"{report.verdict}: {report.reason}", pytrace=False)
+        judge_verdict(self.report, self)
 
 
 class NothingRun:
@@ -252,6 +186,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Whom, and what repeats it."""
+    option = config.option
+    if not option.memory_plugin_url:
+        return None
+    return (
+        f"memory plugin: {option.memory_plugin_url}, profile {option.memory_plugin_profile},"
+        f" seed {option.memory_plugin_seed}"
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Make the marker known, with which checks are told from other tests."""
     config.addinivalue_line(
@@ -291,6 +236,3 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     suite = session.stash.get(_SUITE, None)
     if suite is not None:
         suite.stop()
-
-
-_SUITE = pytest.StashKey[UrlSuite]()

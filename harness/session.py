@@ -165,7 +165,7 @@ async def identify(wire: Recorder, url: str) -> Plugin:
         )
     if answer.status == 503:
         raise Unreachable(
-            f"the plugin at {url} says that its store is down ({body.get('message', '')});"
+            f"the plugin at {url} says that its store is down ({answer.shown[:120]!r});"
             " start the store and try again"
         )
     return Plugin(

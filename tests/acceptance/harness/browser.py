@@ -144,6 +144,7 @@ def chromium() -> Iterator[Page]:
             "--no-first-run",
             f"--user-data-dir={profile}",
         ],
+        env=os.environ | {"HOME": profile},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -67,7 +67,12 @@ def test_a_good_plugin_is_green(run: Run) -> None:
     with serving(create_app()) as url:
         result = run(f"--memory-plugin-url={url}", "-k", "memory-plugin and health")
     assert result.ret == pytest.ExitCode.OK
-    result.stdout.fnmatch_lines("memory-plugin::health.sends-json-as-json PASSED*")
+    result.stdout.fnmatch_lines(
+        [
+            f"memory plugin: {url}, profile full, seed 0",
+            "memory-plugin::health.sends-json-as-json PASSED*",
+        ]
+    )
     assert set(result.parseoutcomes()) == {"passed", "deselected"}
 
 
