@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
 
-.PHONY: help install run test check demo demo-picture
+.PHONY: help install run test test-faults check demo demo-picture
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ run: $(STAMP) ## serve the plugin on an embedded PostgreSQL (Ctrl-C stops both)
 
 test: $(STAMP) ## run all tests
 	$(BIN)/pytest -n 2 -m "not slow"
+
+test-faults: $(STAMP) ## kill, freeze, fill, flood and fuzz everything, for about half an hour
+	$(BIN)/pytest -n 2 tests/faults
 
 check: $(STAMP) ## lint, format, types and the rules of the repository, in seconds
 	$(BIN)/ruff check .
