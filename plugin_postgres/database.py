@@ -12,10 +12,10 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
-from asyncpg.pool import PoolConnectionProxy
 
 from contract import Unavailable
 from plugin_postgres import migrations, pgvector, vectors
+from plugin_postgres.pool import Pool
 from plugin_postgres.settings import Settings
 
 DATA_FAULTS = (
@@ -38,15 +38,6 @@ _RETRY_SECONDS = 1.0
 log = logging.getLogger(__name__)
 
 
-class _Connection(asyncpg.Connection):
-    """Without the statements that asyncpg runs on every release: we leave nothing to reset."""
-
-    __slots__ = ()
-
-    def get_reset_query(self) -> str:
-        return ""
-
-
 async def connect(settings: Settings) -> asyncpg.Connection:
     """One connection outside the pool."""
     return await asyncpg.connect(**_arguments(settings))
@@ -58,28 +49,12 @@ class Database:
     def __init__(self, settings: Settings) -> None:
         self.serves_vectors = True
         self._settings = settings
-        self._pool = asyncpg.create_pool(
-            **_arguments(settings),
-            connection_class=_Connection,
-            init=self._prepare,
-            min_size=0,
-            max_size=settings.pool_size,
-            command_timeout=settings.statement_timeout + 1,
-            server_settings={
-                "application_name": "memory-plugin-postgres",
-                "statement_timeout": f"{settings.statement_timeout * 1000:.0f}",
-                # Our statements are short; compiling them costs more than it saves.
-                "jit": "off",
-                # One plan serves every argument: what to look up is decided inside the statements.
-                "plan_cache_mode": "force_generic_plan",
-            },
-        )
+        self._pool = Pool(self._connect, settings.pool_size)
         self._probe: asyncpg.Connection | None = None
         self._probing = asyncio.Lock()
 
     async def open(self) -> None:
         """Ready the pool. A store that is down is no obstacle: connections are made on demand."""
-        await self._pool
         try:
             async with self.connection():
                 pass
@@ -88,19 +63,17 @@ class Database:
 
     async def close(self) -> None:
         """Close every connection, by force where one does not close by itself."""
-        try:
+        with suppress(TimeoutError, *STORE_FAULTS):
             async with asyncio.timeout(_CLOSE_SECONDS):
                 await self._pool.close()
-        except (TimeoutError, *STORE_FAULTS):
-            self._pool.terminate()
         if self._probe is not None:
             self._probe.terminate()
 
     @asynccontextmanager
-    async def connection(self) -> AsyncIterator[PoolConnectionProxy]:
+    async def connection(self) -> AsyncIterator[asyncpg.Connection]:
         """A connection out of the pool; raises `Unavailable` rather than wait for long."""
         try:
-            connection = await self._pool.acquire(timeout=self._settings.pool_timeout)
+            connection = await self._pool.acquire(self._settings.pool_timeout)
         except TimeoutError as error:
             raise _unavailable("every connection to the store is busy", error) from None
         except STORE_FAULTS as error:
@@ -109,9 +82,11 @@ class Database:
             yield connection
         except DATA_FAULTS:
             raise
+        except asyncio.CancelledError:
+            connection.terminate()  # it still waits for an answer; nobody else may get it
+            raise
         except TimeoutError as error:
-            # It still waits for an answer; nobody else may get it.
-            connection.terminate()
+            connection.terminate()  # so does this one
             raise _unavailable("the store did not answer in time", error) from None
         except asyncpg.InternalClientError as error:
             connection.terminate()
@@ -120,14 +95,12 @@ class Database:
             raise _unavailable("the store took too long", error) from None
         except asyncpg.ReadOnlySQLTransactionError as error:
             # The primary has become a standby: look for the new one.
-            await self._pool.expire_connections()
+            self._pool.expire()
             raise _unavailable("the store accepts no writes", error) from None
         except STORE_FAULTS as error:
             raise _unavailable("the store failed", error) from None
         finally:
-            # The pool ends a connection that fails now; the work on it is done.
-            with suppress(TimeoutError, *STORE_FAULTS):
-                await self._pool.release(connection)
+            self._pool.release(connection)
 
     async def fetch(self, query: str, *arguments: object) -> list[asyncpg.Record]:
         async with self.connection() as connection:
@@ -159,11 +132,29 @@ class Database:
 
     def usage(self) -> tuple[int, int]:
         """Connections that are open, and those of them in use."""
-        size = self._pool.get_size()
-        return size, size - self._pool.get_idle_size()
+        return self._pool.size, self._pool.used
+
+    async def _connect(self) -> asyncpg.Connection:
+        connection: asyncpg.Connection = await asyncpg.connect(
+            **_arguments(self._settings),
+            command_timeout=self._settings.statement_timeout + 1,
+            server_settings={
+                "application_name": "memory-plugin-postgres",
+                "statement_timeout": f"{self._settings.statement_timeout * 1000:.0f}",
+                # Our statements are short; compiling them costs more than it saves.
+                "jit": "off",
+                # One plan serves every argument: what to look up is decided inside the statements.
+                "plan_cache_mode": "force_generic_plan",
+            },
+        )
+        try:
+            await self._prepare(connection)
+        except BaseException:
+            connection.terminate()
+            raise
+        return connection
 
     async def _prepare(self, connection: asyncpg.Connection) -> None:
-        """What every new connection needs."""
         await connection.execute(
             f"SET search_path = {await pgvector.search_path(connection)};"
             # An answered write is durable, whatever the database's own default is.

@@ -6,7 +6,6 @@ from typing import Any
 
 import asyncpg
 import httpx
-from asyncpg.pool import PoolConnectionProxy
 from starlette.applications import Starlette
 
 from contract import MemoryClient
@@ -63,7 +62,7 @@ async def without_pgvector(database_url: str) -> AsyncIterator[MemoryClient]:
 
 
 @asynccontextmanager
-async def pool_connection(database_url: str) -> AsyncIterator[PoolConnectionProxy]:
+async def pool_connection(database_url: str) -> AsyncIterator[asyncpg.Connection]:
     """A connection just as the plugin uses it."""
     database = Database(Settings(database_url=database_url))
     await database.open()

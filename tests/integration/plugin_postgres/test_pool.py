@@ -1,0 +1,118 @@
+"""The pool: bounded, quick to refuse, and never hands out a connection in an unknown state."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
+
+import asyncpg
+import pytest
+
+from plugin_postgres.pool import Pool
+
+pytestmark = pytest.mark.anyio
+
+Connect = Callable[[], Coroutine[Any, Any, asyncpg.Connection]]
+
+
+@pytest.fixture
+def connect(database: str) -> Connect:
+    async def connect() -> asyncpg.Connection:
+        connection: asyncpg.Connection = await asyncpg.connect(database)
+        return connection
+
+    return connect
+
+
+@pytest.fixture
+async def pool(connect: Connect) -> AsyncIterator[Pool]:
+    pool = Pool(connect, 2)
+    yield pool
+    await pool.close()
+
+
+async def test_connections_are_made_on_demand_and_used_again(pool: Pool) -> None:
+    assert (pool.size, pool.used) == (0, 0)
+    first = await pool.acquire(30)
+    second = await pool.acquire(30)
+    assert first is not second
+    assert (pool.size, pool.used) == (2, 2)
+    pool.release(first)
+    assert await pool.acquire(30) is first
+    pool.release(second)
+    assert (pool.size, pool.used) == (2, 1)
+
+
+async def test_when_all_are_in_use_the_next_waits_its_turn_or_gives_up(pool: Pool) -> None:
+    first = await pool.acquire(30)
+    await pool.acquire(30)
+    with pytest.raises(TimeoutError):
+        await pool.acquire(0.05)
+    turns = [asyncio.create_task(pool.acquire(30)) for _ in range(2)]
+    await asyncio.sleep(0)
+    pool.release(first)
+    assert await turns[0] is first
+    assert not turns[1].done()
+    pool.release(first)
+    assert await turns[1] is first
+
+
+async def test_one_that_gave_up_leaves_the_new_connection_to_the_next(connect: Connect) -> None:
+    release = asyncio.Event()
+
+    async def slow() -> asyncpg.Connection:
+        await release.wait()
+        return await connect()
+
+    pool = Pool(slow, 1)
+    with pytest.raises(TimeoutError):
+        await pool.acquire(0.05)
+    release.set()
+    assert await (await pool.acquire(30)).fetchval("SELECT 1") == 1
+    assert pool.size == 1
+    await pool.close()
+
+
+async def test_broken_and_unfinished_connections_are_replaced(pool: Pool) -> None:
+    closed = await pool.acquire(30)
+    closed.terminate()
+    pool.release(closed)
+    unfinished = await pool.acquire(30)
+    assert unfinished is not closed
+    await unfinished.execute("BEGIN")
+    pool.release(unfinished)
+    assert unfinished.is_closed()
+    idle = await pool.acquire(30)
+    pool.release(idle)
+    idle.terminate()
+    assert await (await pool.acquire(30)).fetchval("SELECT 1") == 1
+
+
+async def test_a_broken_connection_makes_room_for_those_that_wait(pool: Pool) -> None:
+    used = [await pool.acquire(30) for _ in range(2)]
+    turn = asyncio.create_task(pool.acquire(30))
+    await asyncio.sleep(0)
+    used[0].terminate()
+    pool.release(used[0])
+    assert await (await turn).fetchval("SELECT 1") == 1
+
+
+async def test_expired_connections_end_when_they_come_back(pool: Pool) -> None:
+    used, idle = await pool.acquire(30), await pool.acquire(30)
+    pool.release(idle)
+    pool.expire()
+    assert idle.is_closed()
+    assert not used.is_closed()
+    pool.release(used)
+    assert used.is_closed()
+    assert await (await pool.acquire(30)).fetchval("SELECT 1") == 1
+
+
+async def test_everybody_is_told_when_no_connection_can_be_made() -> None:
+    async def fails() -> asyncpg.Connection:
+        await asyncio.sleep(0.01)
+        raise ConnectionRefusedError
+
+    pool = Pool(fails, 2)
+    told = await asyncio.gather(*(pool.acquire(30) for _ in range(5)), return_exceptions=True)
+    assert [type(error) for error in told] == [ConnectionRefusedError] * 5
+    assert pool.size == 0
