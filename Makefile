@@ -32,6 +32,13 @@ check: $(STAMP) ## lint, format, types and the rules of the repository, in secon
 	$(BIN)/mypy
 	$(BIN)/pytest -q tests/unit/test_rooms.py tests/unit/test_repository.py
 
+bench: $(STAMP) .venv/installed-bench ## measure side by side; BENCH="plugin growth langgraph" or "--quick"
+	@$(BIN)/python -m bench $(BENCH)
+
+.venv/installed-bench: $(STAMP)
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	@touch $@
+
 demo: $(STAMP) ## show the whole cutover in a minute, on databases that are thrown away
 	@$(BIN)/python -m demo
 

@@ -1,0 +1,57 @@
+"""`python -m bench`: run the measures, print the table, write JSON, Markdown and a plot."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import echo
+
+from bench import plot, report
+from bench.catalog import CATALOG
+from bench.load import GENERATOR
+from bench.measure import Result, take_turns
+from bench.stage import machine, stage
+
+_QUICK_SECONDS = 1.0
+
+app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+
+
+@app.command()
+def run(
+    groups: Annotated[
+        list[str] | None, typer.Argument(help=f"Which of {', '.join(CATALOG)}; all without any.")
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Turns of each contestant.")] = 5,
+    seconds: Annotated[float, typer.Option(min=1, help="How long a turn takes.")] = 5.0,
+    quick: Annotated[
+        bool,
+        typer.Option(help="Few rows, two short turns, no verdicts: shows that it runs."),
+    ] = False,
+    out: Annotated[Path, typer.Option(help="Where the files go.")] = Path("bench/results"),
+) -> None:
+    """Measure the plugin against pgbench, plain SQL and the LangGraph store."""
+    chosen = list(CATALOG) if not groups or groups == ["all"] else groups
+    if unknown := set(chosen) - CATALOG.keys():
+        raise typer.BadParameter(f"{', '.join(unknown)}: choose among {', '.join(CATALOG)}")
+    if quick:
+        repeats, seconds = 2, _QUICK_SECONDS
+    conditions = {**machine(), "generator": GENERATOR, "repeats": repeats, "seconds": seconds}
+    echo(f"load by {GENERATOR}, {repeats} turns of {seconds:g} s each")
+    results: list[Result] = []
+    with stage(seconds=seconds, quick=quick) as prepared:
+        for group in chosen:
+            for source in CATALOG[group]:
+                results += [
+                    take_turns(replace(each, must=None, aim=None) if quick else each, repeats, echo)
+                    for each in source(prepared)
+                ]
+    report.show(results)
+    report.write(out, results, conditions)
+    plot.write(out, results)
+    echo(f"written: {out}/bench.json, {out}/bench.md")
+
+
+if __name__ == "__main__":
+    app()

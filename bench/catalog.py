@@ -1,0 +1,26 @@
+"""Every measure there is. To add one, write a function as below and list it here.
+
+A function gets the stage, prepares what its measures need, and yields them one by one; each is
+run before the function goes on, so what was prepared is still there.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from bench import embeddings, growth, langgraph, newest, resident, words, writes
+from bench.measure import Measure
+from bench.stage import Stage
+
+Source = Callable[[Stage], Iterator[Measure]]
+
+CATALOG: Mapping[str, tuple[Source, ...]] = {
+    "plugin": (
+        writes.measures,
+        newest.measures,
+        words.measures,
+        embeddings.speed,
+        embeddings.recall,
+        resident.measures,
+    ),
+    "growth": (growth.measures,),
+    "langgraph": (langgraph.measures,),
+}

@@ -1,0 +1,121 @@
+"""The results as a table on the screen, as JSON for machines and as Markdown for the docs."""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.measure import Result
+
+
+def as_json(results: Sequence[Result], machine: dict[str, object]) -> str:
+    """Everything that was measured, turn by turn."""
+    document = {
+        "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": machine,
+        "measures": [
+            {
+                "name": result.measure.name,
+                "title": result.measure.title,
+                "unit": result.measure.unit,
+                "contestants": {
+                    name: {
+                        "median": result.median(name),
+                        "spread": result.spread(name),
+                        "samples": [
+                            {"value": sample.value, **sample.details} for sample in samples
+                        ],
+                    }
+                    for name, samples in result.samples.items()
+                },
+                "ratio": result.ratio,
+                "ratios": result.ratios,
+                "must": result.measure.must,
+                "aim": result.measure.aim,
+                "at_most": result.measure.at_most,
+                "verdict": result.verdict,
+            }
+            for result in results
+        ],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def rows(results: Sequence[Result]) -> list[list[str]]:
+    """The table: work, ours, the other, their ratio, what it must reach, what came of it."""
+    return [
+        [
+            result.measure.title,
+            *_contestants(result),
+            _ratio(result),
+            _target(result),
+            result.verdict,
+        ]
+        for result in results
+    ]
+
+
+_WIDTH = 150
+HEADINGS = ["Work", "First", "Second", "Ratio", "Target", "Verdict"]
+
+
+def as_markdown(results: Sequence[Result], machine: dict[str, object]) -> str:
+    """The same table for the docs, with what it was measured on."""
+    measured = (
+        f"Measured on {machine['cores']} cores with {machine['memory_gib']} GiB, Python"
+        f" {machine['python']}, embedded PostgreSQL with fsync on, load by {machine['generator']},"
+        f" {machine['repeats']} turns of {machine['seconds']} s each: medians, and in brackets"
+        " the distance between the extremes."
+    )
+    lines = [
+        measured,
+        "",
+        "| " + " | ".join(HEADINGS) + " |",
+        "|" + "---|" * len(HEADINGS),
+    ]
+    lines += ["| " + " | ".join(row) + " |" for row in rows(results)]
+    return "\n".join(lines) + "\n"
+
+
+def show(results: Sequence[Result]) -> None:
+    table = Table(*HEADINGS, title="memory-plugins, side by side")
+    for row in rows(results):
+        colour = {"reached": "green", "missed": "red", "too noisy to tell": "yellow"}.get(row[-1])
+        table.add_row(*row, style=colour)
+    console = Console()
+    Console(width=max(console.width, _WIDTH)).print(table)
+
+
+def write(folder: Path, results: Sequence[Result], machine: dict[str, object]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "bench.json").write_text(as_json(results, machine), "utf-8")
+    (folder / "bench.md").write_text(as_markdown(results, machine), "utf-8")
+
+
+def _contestants(result: Result) -> list[str]:
+    cells = [
+        f"{name} {_number(result.median(name))} {result.measure.unit} (±{result.spread(name):.0%})"
+        for name in list(result.samples)[:2]
+    ]
+    return [*cells, ""][:2]
+
+
+def _ratio(result: Result) -> str:
+    if len(result.samples) < 2:
+        return _number(result.ratio)
+    return f"{result.ratio:.2f} × ({min(result.ratios):.2f}–{max(result.ratios):.2f})"
+
+
+def _target(result: Result) -> str:
+    if result.measure.must is None:
+        return ""
+    sign = "≤" if result.measure.at_most else "≥"
+    aim = "" if result.measure.aim is None else f", aim {result.measure.aim:g}"
+    return f"{sign} {result.measure.must:g}{aim}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
