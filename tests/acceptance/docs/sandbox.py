@@ -42,40 +42,51 @@ class Printed:
         return re.fullmatch(pattern, self.printed.strip()) is not None
 
 
-def run(page: Page, directory: Path, legacy_url: str | None, seconds: float) -> list[Printed]:
-    """Run all blocks of the page in order; raises AssertionError at the first that fails."""
-    for name in ("docs", "contract", "harness", "plugin_postgres", "Makefile", ".venv"):
-        (directory / name).symlink_to(ROOT / name)
-    plugin, standin = (f"127.0.0.1:{port}" for port in _free_ports(2))
-    replace = dict.fromkeys(PLUGIN_ADDRESSES, plugin) | {STANDIN_ADDRESS: standin}
-    replace["--port 9100"] = f"--port {plugin.rpartition(':')[2]}"
-    replace["memory-harness run "] = "memory-harness run --timeout 60 "
-    if legacy_url is not None:
-        replace[LEGACY_URL] = legacy_url
-    fences = [f for f in page.fences if f.language in RUNNABLE and not f.static]
-    script = _replaced("\n".join(_script(fence) for fence in fences), replace)
-    environment = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "MEMORY_PLUGIN_LISTEN_ADDR": plugin,
-        "STANDIN_LISTEN_ADDR": standin,
-        "SANDBOX": str(directory),
-        "COLUMNS": "100",
-        "NO_COLOR": "1",
-    }
-    _execute(script, directory, environment, seconds)
-    return [
-        Printed(
+class Sandbox:
+    """An empty directory with the repository in it, and addresses that nobody else uses."""
+
+    def __init__(self, directory: Path, legacy_url: str) -> None:
+        self.directory = directory
+        for name in ("docs", "contract", "harness", "plugin_postgres", "Makefile", ".venv"):
+            (directory / name).symlink_to(ROOT / name)
+        plugin, standin = (f"127.0.0.1:{port}" for port in _free_ports(2))
+        self._replace = {
+            **dict.fromkeys(PLUGIN_ADDRESSES, plugin),
+            STANDIN_ADDRESS: standin,
+            LEGACY_URL: legacy_url,
+            "--port 9100": f"--port {plugin.rpartition(':')[2]}",
+            "memory-harness run ": "memory-harness run --timeout 60 ",
+            "--memory-plugin-url ": "--memory-plugin-timeout 60 --memory-plugin-url ",
+        }
+        self._environment = {
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "MEMORY_PLUGIN_LISTEN_ADDR": plugin,
+            "STANDIN_LISTEN_ADDR": standin,
+            "SANDBOX": str(directory),
+            "COLUMNS": "100",
+            "NO_COLOR": "1",
+        }
+
+    def run(self, page: Page, seconds: float) -> list[Printed]:
+        """Run all blocks of the page in order; raises AssertionError at the first that fails."""
+        fences = [f for f in page.fences if f.language in RUNNABLE and not f.static]
+        self.execute("\n".join(_script(fence) for fence in fences), seconds)
+        return [self._printed(fence) for fence in fences if fence.language == "console"]
+
+    def execute(self, script: str, seconds: float, **environment: str) -> None:
+        """Run a script; every line that begins with @@ in its output says where it is."""
+        script = _replaced(script, self._replace)
+        _execute(script, self.directory, {**self._environment, **environment}, seconds)
+
+    def _printed(self, fence: Fence) -> Printed:
+        lines = fence.text.splitlines(keepends=True)
+        back = {new: old for old, new in reversed(self._replace.items())}
+        return Printed(
             fence,
-            "".join(line for line in fence.text.splitlines(True) if not line.startswith("$ ")),
-            _replaced(
-                (directory / _output_of(fence)).read_text(),
-                {new: old for old, new in reversed(replace.items())},
-            ),
+            "".join(line for line in lines if not line.startswith("$ ")),
+            _replaced((self.directory / _output_of(fence)).read_text(), back),
         )
-        for fence in fences
-        if fence.language == "console"
-    ]
 
 
 def _execute(script: str, directory: Path, environment: dict[str, str], seconds: float) -> None:
