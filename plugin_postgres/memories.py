@@ -125,7 +125,7 @@ class Memories:
             return write
         try:
             prepared = self._prepare(write.namespace, write)
-            self._queue.submit(prepared)
+            self._queue.submit(prepared, bulk=True)
         except MemoryPluginError as error:
             return error
         return prepared

@@ -1,5 +1,6 @@
 """PostgreSQL refuses to run as root: which account it runs as instead, and what it may read."""
 
+import logging
 import os
 import pwd
 import stat
@@ -8,6 +9,8 @@ from pathlib import Path
 from typing import TypedDict
 
 from plugin_postgres.errors import EmbeddedFailed
+
+log = logging.getLogger(__name__)
 
 _CANDIDATES = ("postgres", "nobody")
 
@@ -85,3 +88,4 @@ def _open_parents(path: Path) -> None:
         mode = parent.stat().st_mode
         if not mode & stat.S_IXOTH:
             parent.chmod(mode | stat.S_IXOTH)
+            log.warning("opened for PostgreSQL to pass through", extra={"directory": str(parent)})

@@ -3,7 +3,8 @@
 All writes that arrive while a statement runs go into the next one, and each caller is answered
 after the commit of its own. Of several writes with one id the last stands; one that names another
 namespace than those before it waits for the next statement, which then finds the id taken.
-A row that the database refuses is found by halving and fails alone.
+A row that the database refuses is found by halving and fails alone. Single writes go before
+those of a batch, so that a migration does not keep agents waiting.
 """
 
 import asyncio
@@ -21,7 +22,9 @@ from plugin_postgres.database import DATA_FAULTS, Database
 from plugin_postgres.metrics import Metrics
 
 _MAX_ROWS = 1000
-_MAX_BYTES = 4 * 1024 * 1024
+# Long texts take the database about a second per megabyte, and a statement has little time.
+_MAX_BYTES = 512 * 1024
+_MAX_WAITING_BYTES = 64 * 1024 * 1024
 # Two, so that one statement can be prepared while the other waits for the disk.
 _LANES = 2
 _ATTEMPTS = 5
@@ -76,14 +79,19 @@ class WriteQueue:
         self._database = database
         self._metrics = metrics
         self._limit = limit
-        self._waiting: deque[Write] = deque()
+        self._single: deque[Write] = deque()
+        self._bulk: deque[Write] = deque()
+        self._waiting_bytes = 0
+        self._under_way: set[UUID] = set()
         self._lanes: set[asyncio.Task[None]] = set()
 
-    def submit(self, write: Write) -> "asyncio.Future[None]":
+    def submit(self, write: Write, *, bulk: bool = False) -> "asyncio.Future[None]":
         """Await the result: it is done after the commit, or raises what the caller is told."""
-        if len(self._waiting) >= self._limit:
+        waiting = len(self._single) + len(self._bulk)
+        if waiting >= self._limit or self._waiting_bytes > _MAX_WAITING_BYTES:
             raise Unavailable("too many writes are waiting", retry_after=1)
-        self._waiting.append(write)
+        (self._bulk if bulk else self._single).append(write)
+        self._waiting_bytes += write.size
         if len(self._lanes) < _LANES:
             lane = asyncio.create_task(self._work())
             self._lanes.add(lane)
@@ -96,28 +104,41 @@ class WriteQueue:
             await asyncio.wait(self._lanes)
 
     async def _work(self) -> None:
-        while self._waiting:
-            group = self._take()
+        # An empty group: what waits has an id that the other lane is writing, and is left to it.
+        while group := self._take():
             try:
                 await self._write_in_order(group)
             except Unavailable as error:
                 # Those behind would only wait for the same answer.
-                _fail([*group, *self._waiting], error)
-                self._waiting.clear()
+                _fail([*group, *self._single, *self._bulk], error)
+                self._single.clear()
+                self._bulk.clear()
+                self._waiting_bytes = 0
             except BaseException as error:
                 _fail(group, Unavailable("the write was given up", retry_after=1))
                 if not isinstance(error, Exception):
                     raise
                 log.exception("write failed")
+            finally:
+                self._under_way.difference_update(write.id for write in group)
 
     def _take(self) -> list[Write]:
-        group = [self._waiting.popleft()]
-        size = group[0].size
-        while self._waiting and len(group) < _MAX_ROWS:
-            size += self._waiting[0].size
-            if size > _MAX_BYTES:
-                break
-            group.append(self._waiting.popleft())
+        """The next group. An id that is being written has to wait: its last write must be last."""
+        group: list[Write] = []
+        size = 0
+        for queue in (self._single, self._bulk):
+            held: list[Write] = []
+            while queue and len(group) < _MAX_ROWS:
+                if queue[0].id in self._under_way:
+                    held.append(queue.popleft())
+                    continue
+                if group and size + queue[0].size > _MAX_BYTES:
+                    break
+                group.append(queue.popleft())
+                size += group[-1].size
+            queue.extendleft(reversed(held))
+        self._waiting_bytes -= size
+        self._under_way.update(write.id for write in group)
         return group
 
     async def _write_in_order(self, writes: list[Write]) -> None:

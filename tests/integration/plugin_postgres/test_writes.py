@@ -123,6 +123,28 @@ async def test_two_namespaces_that_claim_one_id_in_one_group_get_one_winner(
     assert await stored(store) == {key: (A, "mine again")}
 
 
+async def test_of_many_writes_of_an_id_across_groups_the_last_stands(
+    queue: WriteQueue, store: asyncpg.Connection
+) -> None:
+    """Large enough for a group each, so that two lanes are at it at the same time."""
+    keys = [uuid4() for _ in range(3)]
+    padding = "x " * 150_000
+    writes = [write(f"{number} {padding}", key=key) for number in range(4) for key in keys]
+    assert set(await outcomes(queue, *writes)) == {"written"}
+    assert {content[0] for _, content in (await stored(store)).values()} == {"3"}
+
+
+async def test_a_single_write_does_not_wait_for_a_batch(
+    queue: WriteQueue, store: asyncpg.Connection
+) -> None:
+    padding = "x " * 150_000
+    bulk = [queue.submit(write(padding), bulk=True) for _ in range(10)]
+    await queue.submit(write("urgent"))
+    assert not all(done.done() for done in bulk)
+    await asyncio.gather(*bulk)
+    assert len(await stored(store)) == 11
+
+
 async def test_a_missing_namespace_fails_alone(
     queue: WriteQueue, store: asyncpg.Connection
 ) -> None:
