@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from prometheus_client import Histogram
 from starlette.types import Receive, Scope, Send
 
 from contract import BadRequest, Forbidden, MemoryPluginError, NotFound, Unavailable
@@ -67,6 +68,7 @@ class Resource:
         self._route = route
         self._methods = methods
         self._metrics = metrics
+        self._histograms: dict[tuple[str, int], Histogram] = {}
         self._expected = None if token is None else b"Bearer " + token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -83,10 +85,7 @@ class Resource:
             headers = [*headers, (b"content-length", b"%d" % len(answer.body))]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         await send({"type": "http.response.body", "body": answer.body})
-        method = scope["method"] if scope["method"] in self._methods else "other"
-        self._metrics.requests.labels(method, self._route, str(answer.status)).observe(
-            perf_counter() - started
-        )
+        self._observe(scope["method"], answer.status, perf_counter() - started)
 
     async def _handle(self, scope: Scope, receive: Receive) -> Answer:
         headers = scope["headers"]
@@ -99,6 +98,15 @@ class Resource:
             raise BadRequest(f"the method must be {self._allowed}", status=_BAD_METHOD)
         body = await _read(headers, receive, method.max_body)
         return await method.handle(_segment(scope), body)
+
+    def _observe(self, method: str, status: int, seconds: float) -> None:
+        if method not in self._methods:
+            method = "other"
+        histogram = self._histograms.get((method, status))
+        if histogram is None:
+            histogram = self._metrics.requests.labels(method, self._route, str(status))
+            self._histograms[method, status] = histogram
+        histogram.observe(seconds)
 
     @property
     def _allowed(self) -> str:

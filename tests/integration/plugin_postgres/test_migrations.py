@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from plugin_postgres.errors import DatabaseNewer, MigrationChanged, MigrationPending
-from plugin_postgres.migrations import available, check, migrate
+from plugin_postgres.migrations import available, check, migrate, serves_vectors
 
 pytestmark = pytest.mark.anyio
 
@@ -17,6 +17,41 @@ async def test_a_second_run_applies_nothing(database: str) -> None:
     assert await migrate(connection) == []
     await check(connection)
     await connection.close()
+
+
+async def test_everything_lives_in_one_schema(migrated: str) -> None:
+    connection = await asyncpg.connect(migrated)
+    elsewhere = await connection.fetch(
+        "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+        " UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace"
+        " UNION ALL SELECT typname FROM pg_type WHERE typnamespace = 'public'::regnamespace"
+    )
+    assert elsewhere == []
+    await connection.close()
+
+
+async def test_pgvector_that_appears_later_is_used_from_the_next_start_on(database: str) -> None:
+    admin = await asyncpg.connect(database)
+    name = await admin.fetchval("SELECT current_database()")
+    await admin.execute("CREATE ROLE without_rights LOGIN")
+    await admin.execute(f'GRANT CREATE ON DATABASE "{name}" TO without_rights')
+    url = database.replace("postgres@", "without_rights@", 1)
+    try:
+        connection = await asyncpg.connect(url)
+        applied = await migrate(connection)
+        assert applied == [migration for migration in available() if not migration.needs_vector]
+        assert not await serves_vectors(connection)
+        await check(connection)
+        await admin.execute("CREATE EXTENSION vector")
+        assert await migrate(connection) == [
+            migration for migration in available() if migration.needs_vector
+        ]
+        assert await serves_vectors(connection)
+        await connection.close()
+    finally:
+        await admin.execute("DROP OWNED BY without_rights CASCADE")
+        await admin.execute("DROP ROLE without_rights")
+        await admin.close()
 
 
 async def test_processes_that_start_together_do_not_collide(database: str) -> None:

@@ -1,0 +1,26 @@
+"""What the server is made of where a fast part is missing."""
+
+import logging
+from typing import Any
+
+import pytest
+
+from plugin_postgres import serve
+
+
+def test_the_fast_parts_are_used() -> None:
+    assert serve._http().__name__ == "EnvelopeProtocol"
+    assert serve._loop() == "uvloop"
+
+
+def test_a_missing_fast_part_is_told_loudly(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def missing(_: str) -> Any:
+        return None
+
+    monkeypatch.setattr(serve, "find_spec", missing)
+    assert (serve._http(), serve._loop()) == ("h11", "asyncio")
+    assert [record.levelno for record in caplog.records] == [logging.ERROR, logging.ERROR]
+    assert "httptools is not installed" in caplog.text
+    assert "uvloop is not installed" in caplog.text
