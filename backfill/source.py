@@ -31,6 +31,13 @@ _CONNECT_SECONDS = 10
 _PAGE_BYTES = 8 * 1024 * 1024
 _PAGE_ROWS = 1000
 _EMBEDDING_BYTES = 20_000
+# Internal errors too: that is how a connection fails that the server cut off between two answers.
+_GONE = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+)
 _WRONG_ADDRESS = (
     asyncpg.InvalidAuthorizationSpecificationError,
     asyncpg.InvalidCatalogNameError,
@@ -202,7 +209,7 @@ async def _connect(url: str) -> Any:
         raise ConfigurationError(
             f"DATABASE_URL is no PostgreSQL address: {_reason(error, url)}"
         ) from None
-    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+    except (TimeoutError, *_GONE) as error:
         raise SourceUnavailable(
             f"the legacy database {describe(url)} cannot be reached: {_reason(error, url)}"
         ) from None
@@ -236,7 +243,7 @@ def _reading() -> Iterator[None]:
         yield
     except asyncpg.InsufficientPrivilegeError as error:
         raise ConfigurationError(f"the legacy database does not let us read: {error}") from None
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+    except _GONE as error:
         raise SourceUnavailable(
             f"the legacy database went away ({type(error).__name__}: {error});"
             " run the same command again, it goes on where it stopped"
