@@ -224,7 +224,10 @@ def _relative(quoted: str, exchange: Exchange) -> str:
     """Times near the moment of the request become times near the moment of its repetition."""
 
     def from_now(match: re.Match[str]) -> str:
-        ahead = parse_time(match[0]) - exchange.at
+        try:
+            ahead = parse_time(match[0]) - exchange.at
+        except ValueError:
+            return match[0]  # a time that is wrong on purpose
         if abs(ahead) > timedelta(days=1):
             return match[0]
         seconds = round(ahead.total_seconds(), 1)

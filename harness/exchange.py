@@ -53,6 +53,14 @@ class Exchange:
             raise Failure("a body that is JSON", self.shown) from None
 
     @property
+    def object(self) -> dict[str, Any]:
+        """The body as a JSON object; a Failure when it is something else."""
+        value = self.json
+        if not isinstance(value, dict):
+            raise Failure("a body that is a JSON object", self.shown)
+        return value
+
+    @property
     def shown(self) -> str:
         """The answer for people: status and the start of the body."""
         text = self.body.decode("utf-8", "backslashreplace")

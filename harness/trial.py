@@ -144,10 +144,9 @@ class Trial:
     async def written(self, name: str, content: str, **fields: Any) -> str:
         """The id of a new memory; Failure unless it can be written."""
         answer = (await self.write(name, content, **fields)).expect(201)
-        value = answer.json
-        if not isinstance(value, dict) or not isinstance(value.get("id"), str):
+        found = answer.object.get("id")
+        if not isinstance(found, str):
             raise Failure("201 with the memory's id", answer.shown)
-        found: str = value["id"]
         return found
 
     async def fill(self, name: str, contents: Iterable[str], **fields: Any) -> list[str]:
@@ -164,6 +163,19 @@ class Trial:
         """The memories that a search returns; Failure unless it returns a list of memories."""
         return memories_of(await self.search(*namespaces, **fields))
 
+    async def one(self, name: str, **fields: Any) -> Memory:
+        """The memory that a search returns; Failure unless it is exactly one."""
+        rows = await self.found(name, **fields)
+        expect_equal("memories found", len(rows), 1)
+        return rows[0]
+
+    async def one_as_sent(self, name: str) -> dict[str, Any]:
+        """The one memory of a namespace as it goes over the wire."""
+        answer = await self.search(name)
+        expect_equal("memories found", len(memories_of(answer)), 1)
+        row: dict[str, Any] = answer.object["memories"][0]
+        return row
+
     async def contents(self, *namespaces: str, **fields: Any) -> list[str]:
         """The contents that a search returns, in its order."""
         return [memory.content for memory in await self.found(*namespaces, **fields)]
@@ -172,10 +184,7 @@ class Trial:
         """The plugin's clock, read from a memory that is written for it."""
         name = await self.namespace()
         answer = (await self.write(name, "what time is it")).expect(201)
-        rows = await self.found(name)
-        if not rows:
-            raise Failure("a search right after the write to return it", "an empty list")
-        return PluginClock(answer, rows[0].created_at)
+        return PluginClock(answer, (await self.one(name)).created_at)
 
 
 def memory(content: str, fields: Mapping[str, Any] | None = None) -> dict[str, Any]:

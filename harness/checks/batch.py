@@ -45,7 +45,7 @@ async def writes_all(trial: Trial) -> None:
     expect_equal("different ids", len(set(ids)), 40)
     expect_equal(
         "namespaces of the results",
-        [result.get("namespace") for result in answer.json["results"]],
+        [result.get("namespace") for result in answer.object["results"]],
         [write["namespace"] for write in writes],
     )
     rows = await trial.found(*names, limit=100)
@@ -168,7 +168,7 @@ async def created_at_of_the_known(trial: Trial) -> None:
     """Writes a known id again with another created_at: the memory keeps the one it has."""
     name = await trial.namespace()
     memory_id = await trial.written(name, "before", id=trial.uuid())
-    made = (await trial.found(name))[0].created_at
+    made = (await trial.one(name)).created_at
     write = write_to(name, "after", id=memory_id, created_at="2019-01-01T00:00:00Z")
     expect_equal("results", results_of(await trial.batch([write])), [memory_id])
     rows = await trial.found(name)

@@ -82,9 +82,9 @@ async def long(trial: Trial) -> None:
             answer.envelope()
             trial.warn(f"content of {size} bytes is refused")
             continue
-        memory_id = answer.expect(201).json["id"]
+        memory_id = answer.expect(201).object.get("id")
         rows = {str(row.id): row.content for row in await trial.found(name)}
-        got = rows.get(memory_id, "")
+        got = rows.get(str(memory_id), "")
         expect_equal("length of the content", len(got), len(content))
         expect_equal("end of the content", got[-20:], content[-20:])
         expect_equal("content is the same", got == content, True)
@@ -101,6 +101,6 @@ async def long_multibyte(trial: Trial) -> None:
         trial.warn("content of 90,000 bytes is refused")
         return
     answer.expect(201)
-    got = (await trial.contents(name))[0]
+    got = (await trial.one(name)).content
     expect_equal("length of the content", len(got), len(content))
     expect_equal("content is the same", got == content, True)

@@ -52,7 +52,7 @@ async def unknown_dimension(trial: Trial) -> None:
     """Searches with five numbers where all rows have three."""
     name = await trial.namespace()
     await _fan(trial, name)
-    body = (await trial.search(name, embedding=at_angle(0, 5))).expect(200).json
+    body = (await trial.search(name, embedding=at_angle(0, 5))).expect(200).object
     expect_equal("memories", body.get("memories", "no such field"), [])
 
 

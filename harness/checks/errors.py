@@ -118,7 +118,7 @@ async def wrong_types_in_a_namespace(trial: Trial) -> None:
     for kind in ("Custom", "galaxy", "", None, 7):
         (await trial.put(name, kind=kind)).expect_error(400, "bad_request")
     answer = (await trial.put(name)).expect(200)
-    expect_equal("metadata", answer.json.get("metadata"), {"keep": 1})
+    expect_equal("metadata", answer.object.get("metadata"), {"keep": 1})
 
 
 @check("errors.unknown-words", _400)

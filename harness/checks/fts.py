@@ -36,7 +36,7 @@ async def nothing_found(trial: Trial) -> None:
     """Searches for a word that no memory has."""
     name = await trial.namespace()
     await trial.written(name, "the heron fishes")
-    body = (await trial.search(name, query="xylophone")).expect(200).json
+    body = (await trial.search(name, query="xylophone")).expect(200).object
     expect_equal("memories", body.get("memories", "no such field"), [])
 
 

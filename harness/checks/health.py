@@ -20,7 +20,7 @@ async def answers_ok(trial: Trial) -> None:
 @check("health.speaks-version-1", "version: the contract version, 1.0.0.")
 async def speaks_version_1(trial: Trial) -> None:
     """Expects `version` to be the version of the contract, not that of the plugin."""
-    body = (await trial.send("GET", "/v1/health")).expect(200).json
+    body = (await trial.send("GET", "/v1/health")).expect(200).object
     expect_equal("version", body.get("version"), "1.0.0")
 
 
@@ -30,12 +30,13 @@ async def speaks_version_1(trial: Trial) -> None:
 )
 async def names_are_known(trial: Trial) -> None:
     """Expects known names, each once: a caller switches features on by these words."""
-    body = (await trial.send("GET", "/v1/health")).expect(200).json
+    body = (await trial.send("GET", "/v1/health")).expect(200).object
     for field, known in (("capabilities", CAPABILITIES), ("extensions", EXTENSIONS)):
         names = body.get(field)
         if field == "extensions" and names is None:
             continue
-        expect(isinstance(names, list), f"{field} to be a list", names)
+        if not isinstance(names, list):
+            raise Failure(f"{field} to be a list", str(names))
         unknown = [name for name in names if name not in known]
         expect(not unknown, f"{field} out of {', '.join(known)}", names)
         expect_equal(f"{field}, each once", len(names), len(set(names)))

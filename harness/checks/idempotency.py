@@ -48,12 +48,12 @@ async def keeps_created_at(trial: Trial) -> None:
     name = await trial.namespace()
     memory_id = trial.uuid()
     await trial.written(name, "before", id=memory_id)
-    first = await trial.found(name)
+    first = await trial.one(name)
     await trial.sleep(1.1)
     await trial.written(name, "after", id=memory_id)
-    again = await trial.found(name)
-    expect_equal("rows", [row.content for row in again], ["after"])
-    expect_equal("created_at", again[0].created_at, first[0].created_at)
+    again = await trial.one(name)
+    expect_equal("content", again.content, "after")
+    expect_equal("created_at", again.created_at, first.created_at)
 
 
 @check(
@@ -73,7 +73,7 @@ async def replaces_the_whole_memory(trial: Trial) -> None:
     memory_id = trial.uuid()
     await trial.written(name, "with everything", id=memory_id, **fields)
     await trial.written(name, "bare", id=memory_id)
-    row = (await trial.found(name))[0]
+    row = await trial.one(name)
     expect_equal("content", row.content, "bare")
     expect(not row.pin, "pin to be unset", row.pin)
     expect(row.propagation is None, "propagation to be unset", row.propagation)

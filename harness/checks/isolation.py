@@ -57,4 +57,4 @@ async def metadata(trial: Trial) -> None:
     )
     (await trial.patch(first, metadata={"n": 3})).expect(200)
     answer = (await trial.put(second)).expect(200)
-    expect_equal("metadata of the second", answer.json.get("metadata"), {"n": 2})
+    expect_equal("metadata of the second", answer.object.get("metadata"), {"n": 2})

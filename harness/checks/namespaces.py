@@ -148,9 +148,9 @@ async def keeps_metadata_exactly(trial: Trial) -> None:
     }
     for metadata in (awkward, {}):
         answer = (await trial.put(name, metadata=metadata)).expect(200)
-        expect_equal("metadata", answer.json.get("metadata"), metadata)
+        expect_equal("metadata", answer.object.get("metadata"), metadata)
     (await trial.put(name, metadata=awkward)).expect(200)
-    expect_equal("metadata as stored", (await trial.put(name)).json.get("metadata"), awkward)
+    expect_equal("metadata as stored", (await trial.put(name)).object.get("metadata"), awkward)
 
 
 @check("namespaces.long-names", "Namespace name: a path segment of 1 to 256 characters.")

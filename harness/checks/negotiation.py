@@ -5,7 +5,7 @@ from datetime import timedelta
 from contract import format_time
 from harness.check import check
 from harness.errors import Failure
-from harness.trial import Trial, expect, expect_equal
+from harness.trial import Trial, expect, expect_equal, memories_of
 
 _IGNORES = (
     "A plugin ignores request fields of a capability that it does not list; it does not fail"
@@ -65,7 +65,7 @@ async def pin(trial: Trial) -> None:
         await trial.written(name, f"plain {number}")
     found = await trial.contents(name)
     expect_equal("memories found", len(found), 3)
-    _judge(trial, "pin", found[0] == "pinned", f"a search that returned {found}")
+    _judge(trial, "pin", found[:1] == ["pinned"], f"a search that returned {found}")
 
 
 @check(
@@ -77,9 +77,7 @@ async def propagation(trial: Trial) -> None:
     name = await trial.namespace()
     sent = {"to": ["team"], "depth": 2}
     await trial.written(name, "pass it on", propagation=sent)
-    rows = await trial.found(name)
-    expect_equal("memories found", len(rows), 1)
-    got = rows[0].propagation
+    got = (await trial.one(name)).propagation
     _judge(trial, "propagation", got == sent, f"a memory with propagation {got}")
 
 
@@ -105,7 +103,7 @@ async def listing(trial: Trial) -> None:
     if not trial.claims("list") and answer.status in (404, 405):
         answer.envelope()
         return
-    works = answer.status == 200 and len(answer.json.get("memories") or []) == 1
+    works = answer.status == 200 and len(answer.object.get("memories") or []) == 1
     _judge(trial, "list", works, answer.shown)
 
 
@@ -134,7 +132,7 @@ async def needs_no_content_type(trial: Trial) -> None:
     path = f"/v1/namespaces/{name}/memories"
     (await trial.send("POST", path, write, headers=bare)).expect(201)
     answer = await trial.send("POST", "/v1/search", {"namespaces": [name]}, headers=bare)
-    expect_equal("memories found", len(answer.expect(200).json["memories"]), 1)
+    expect_equal("memories found", len(memories_of(answer)), 1)
 
 
 @check(

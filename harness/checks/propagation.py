@@ -22,8 +22,7 @@ def _same(one: object, other: object) -> bool:
 async def _comes_back(trial: Trial, sent: dict[str, Any]) -> None:
     name = await trial.namespace()
     await trial.written(name, "pass it on", propagation=sent)
-    answer = (await trial.search(name)).expect(200)
-    got = answer.json["memories"][0].get("propagation")
+    got = (await trial.one_as_sent(name)).get("propagation")
     if not _same(got, sent):
         raise Failure(f"propagation {shown(sent)}", shown(got))
 

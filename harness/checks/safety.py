@@ -19,5 +19,5 @@ async def deletes_what_it_made(trial: Trial) -> None:
     (await trial.delete(name)).expect(204)
     # In what words a search says that there is nothing is for other checks to judge.
     answer = (await trial.search(name)).expect(200, 404)
-    left = answer.status == 200 and answer.json.get("memories")
+    left = answer.status == 200 and answer.object.get("memories")
     expect(not left, "no memories after the delete", answer.shown)

@@ -40,7 +40,7 @@ async def newest_across_namespaces(trial: Trial) -> None:
 async def empty_is_a_list(trial: Trial) -> None:
     """Searches an empty namespace: 200 with `memories: []`."""
     name = await trial.namespace()
-    body = (await trial.search(name)).expect(200).json
+    body = (await trial.search(name)).expect(200).object
     expect_equal("memories", body.get("memories", "no such field"), [])
 
 

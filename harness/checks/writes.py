@@ -14,7 +14,7 @@ from harness.trial import Trial, expect, expect_equal
 async def answers_id_and_namespace(trial: Trial) -> None:
     """Writes one memory without an id: the plugin makes a UUID, and search returns it."""
     name = await trial.namespace()
-    body = (await trial.write(name, "one")).expect(201).json
+    body = (await trial.write(name, "one")).expect(201).object
     expect_equal("namespace", body.get("namespace"), name)
     try:
         made = UUID(str(body.get("id")))
@@ -82,9 +82,9 @@ async def keeps_kind_and_source(trial: Trial) -> None:
 async def times_are_utc(trial: Trial) -> None:
     """Looks at created_at of a namespace and of a memory as they go over the wire."""
     name = trial.name()
-    made = (await trial.put(name)).expect(200).json.get("created_at")
+    made = (await trial.put(name)).expect(200).object.get("created_at")
     await trial.written(name, "when?")
-    row = (await trial.search(name)).expect(200).json["memories"][0]
+    row = await trial.one_as_sent(name)
     for time in (made, row.get("created_at")):
         expect(str(time).endswith("Z"), "a time in UTC that ends in Z", time)
 
