@@ -42,8 +42,8 @@ Exit codes:
   4  nothing wrong was found, but some rows could not be proven
 
 \b
-Environment: DATABASE_URL, MEMORY_PLUGIN_URL, MEMORY_PLUGIN_TIMEOUT (for one
-request, 60s), MEMORY_PLUGIN_TOKEN.
+Environment: DATABASE_URL, MEMORY_PLUGIN_URL, MEMORY_PLUGIN_TOKEN, and
+MEMORY_PLUGIN_TIMEOUT for one request (60s; batches and lists always have 60s).
 """
 
 app = typer.Typer(

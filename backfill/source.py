@@ -31,18 +31,21 @@ _CONNECT_SECONDS = 10
 _PAGE_BYTES = 8 * 1024 * 1024
 _PAGE_ROWS = 1000
 _EMBEDDING_BYTES = 20_000
-# Internal errors too: that is how a connection fails that the server cut off between two answers.
-_GONE = (
-    asyncpg.PostgresError,
-    asyncpg.InterfaceError,
-    asyncpg.InternalClientError,
-    OSError,
-)
 _WRONG_ADDRESS = (
     asyncpg.InvalidAuthorizationSpecificationError,
     asyncpg.InvalidCatalogNameError,
     asyncpg.InsufficientPrivilegeError,
     asyncpg.ClientConfigurationError,
+)
+# Internal errors too: that is how a connection fails that the server cut off between two answers.
+_GONE = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.PostgresSystemError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
 )
 
 Order = Literal["slot", "oldest"]
@@ -247,6 +250,10 @@ def _reading() -> Iterator[None]:
         raise SourceUnavailable(
             f"the legacy database went away ({type(error).__name__}: {error});"
             " run the same command again, it goes on where it stopped"
+        ) from None
+    except asyncpg.PostgresError as error:
+        raise ConfigurationError(
+            f"the legacy tables cannot be read ({type(error).__name__}: {error})"
         ) from None
 
 

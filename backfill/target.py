@@ -18,6 +18,8 @@ from backfill.mapping import kind_of
 from backfill.progress import Reporter
 from backfill.transport import lean_transport
 from contract import (
+    BatchFailure,
+    BatchWrite,
     Breaker,
     ContractViolation,
     Forbidden,
@@ -27,12 +29,16 @@ from contract import (
     MemoryClient,
     MemoryDigest,
     MemoryPluginError,
+    MemoryWrite,
+    MemoryWriteResponse,
     NamespaceUpsert,
     SearchRequest,
     Unavailable,
 )
 
 DEFAULT_TIMEOUT = "60s"
+# What an agent waits for one memory is no measure for a thousand of them.
+BULK_TIMEOUT = 60.0
 PATIENCE = 120.0
 PUTS_AT_ONCE = 8
 _TRIES_ON_500 = 3
@@ -112,6 +118,14 @@ class Target:
                 self._500s_in_a_row = 0
                 return answer
 
+    async def batch(self, writes: Sequence[BatchWrite]) -> list[MemoryWriteResponse | BatchFailure]:
+        """An answer to each write, as `contract` gives it."""
+        return await self.ask(lambda: self.client.batch(writes, timeout=BULK_TIMEOUT))
+
+    async def write(self, namespace: str, memory: MemoryWrite) -> MemoryWriteResponse:
+        """The answer to one write, as `contract` gives it."""
+        return await self.ask(lambda: self.client.write(namespace, memory))
+
     async def put_namespaces(self, names: Iterable[str]) -> None:
         """Create or refresh each, some at a time."""
 
@@ -137,7 +151,9 @@ class Target:
             request = ListRequest(
                 namespaces=list(namespaces), cursor=cursor, limit=size, fields=fields
             )
-            return await self._must(lambda: self.client.list_page(request), "list")
+            return await self._must(
+                lambda: self.client.list_page(request, timeout=BULK_TIMEOUT), "list"
+            )
 
         last: Memory | MemoryDigest | None = None
         following = asyncio.create_task(page(None))

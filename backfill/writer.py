@@ -115,7 +115,7 @@ class BatchWriter(Writer):
     async def _send(self, items: list[Item], tries: int = 1) -> None:
         writes = [item.write for item in items]
         try:
-            answers = await self._target.ask(lambda: self._target.client.batch(writes))
+            answers = await self._target.batch(writes)
         except NotFound as error:
             raise TargetBroken(
                 f"the plugin lists the extension batch and answers {error.status} to it"
@@ -171,9 +171,8 @@ class OrderedWriter(Writer):
             await self._write_one(item)
 
     async def _write_one(self, item: Item) -> None:
-        namespace, memory = item.write.namespace, single_of(item.write)
         try:
-            answer = await self._target.ask(lambda: self._target.client.write(namespace, memory))
+            answer = await self._target.write(item.write.namespace, single_of(item.write))
         except (BadRequest, Forbidden, NotFound, Unavailable) as error:
             self._refuse(item, error.status, str(error))
         else:

@@ -3,7 +3,7 @@
 -- $3: only these workspaces, or null; $4, $5, $6: workspace, scope and slot of each pair
 -- $7: only these ids, or null
 SELECT m.id, m.workspace_id, m.scope::text AS scope, pair.slot,
-       convert_to(m.content, {encoding}) AS content,
+       convert_to(m.content::text, {encoding}) AS content,
        CASE WHEN made.known THEN made.at END AS created_at,
        CASE WHEN made.known IS FALSE THEN made.at::text END AS odd_created_at,
        CASE WHEN changed.known THEN changed.at END AS updated_at,
@@ -12,7 +12,7 @@ SELECT m.id, m.workspace_id, m.scope::text AS scope, pair.slot,
        {embedding} AS embedding
 FROM agent_memories AS m
 LEFT JOIN unnest($4::uuid[], $5::text[], $6::int[]) AS pair (workspace_id, scope, slot)
-    ON pair.workspace_id = m.workspace_id AND pair.scope = m.scope
+    ON pair.workspace_id = m.workspace_id AND pair.scope = m.scope::text
 CROSS JOIN LATERAL (
     SELECT m.created_at::timestamptz AS at,
            m.created_at >= '0001-01-01' AND m.created_at < '10000-01-01' AS known
