@@ -3,6 +3,7 @@
 Every answer leaves through here, so every one that is not 2xx carries the Error envelope.
 """
 
+import asyncio
 import hmac
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -77,6 +78,9 @@ class Resource:
             answer = await self._handle(scope, receive)
         except MemoryPluginError as error:
             answer = self._refusal(error)
+        except asyncio.CancelledError:
+            # The plugin stops and has waited long enough; there is still time to say so.
+            answer = self._refusal(Unavailable("the plugin is stopping"))
         except Exception:
             log.exception("request failed", extra={"route": self._route})
             answer = self._refusal(MemoryPluginError("internal error; the plugin's log has more"))

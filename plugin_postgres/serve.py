@@ -27,6 +27,9 @@ from plugin_postgres.metrics import MULTIPROCESS_DIR
 from plugin_postgres.settings import Settings
 
 _KEEP_ALIVE_SECONDS = 30
+# A worker may take longer than uvicorn's 5 s to start on a busy machine, and would be killed again
+# and again; but as long as one is silent, its parent is deaf to SIGTERM.
+_WORKER_SILENCE_SECONDS = 15
 
 log = logging.getLogger(__name__)
 
@@ -117,6 +120,7 @@ def _configuration(settings: Settings) -> uvicorn.Config:
         server_header=False,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=max(1, round(settings.shutdown_timeout)),
+        timeout_worker_healthcheck=_WORKER_SILENCE_SECONDS,
     )
 
 

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from tests.faults.cluster import Postgres
+from tests.faults.crowd import open_many, request
 from tests.faults.load import Load
 from tests.faults.plugin import running_plugin
 from tests.faults.verdict import assert_sound
@@ -39,3 +40,21 @@ async def test_nothing_is_lost_or_cut_off_and_it_exits_with_0(
             await assert_sound(load.history, plugin.address, postgres)
             assert plugin.alarms == []
         await postgres.execute("TRUNCATE memory_plugin.memory_namespaces CASCADE")
+
+
+async def test_what_cannot_be_finished_in_time_is_told_so(postgres: Postgres) -> None:
+    async with running_plugin(postgres.url, "--shutdown-timeout=1", listen="127.0.0.1:0") as plugin:
+        search = request("POST", "/v1/search", {"namespaces": ["workspace:1"]})
+        waiting, half_sent = await open_many(plugin.address, 2)
+        async with postgres.connect() as other, other.transaction():
+            await other.execute("LOCK TABLE memory_plugin.memory_records")
+            await waiting.send(search)
+            await half_sent.send(search[:-5])
+            await asyncio.sleep(0.3)
+            plugin.terminate()
+            reply = await waiting.answer()
+            assert (reply.status, reply.code) == (503, "unavailable")
+            assert await plugin.exit_code(SECONDS) == 0
+        assert "exception=" not in plugin.log
+        for connection in (waiting, half_sent):
+            connection.close()
