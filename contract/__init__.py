@@ -3,6 +3,7 @@
 Everything that talks to a memory plugin, or is one, imports from here and from nowhere below.
 """
 
+from contract.address import Address
 from contract.batch import (
     MAX_WRITES,
     BatchFailure,
@@ -63,6 +64,7 @@ __all__ = [
     "MAX_PAGE",
     "MAX_WRITES",
     "NAMESPACE_PATTERN",
+    "Address",
     "BadRequest",
     "BatchFailure",
     "BatchRequest",

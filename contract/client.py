@@ -103,11 +103,12 @@ class MemoryClient:
         """Whether the plugin lists a capability or an extension."""
         if name not in CAPABILITIES and name not in EXTENSIONS:
             raise ValueError(f"{name!r} is neither a capability nor an extension")
-        try:
-            async with asyncio.timeout_at(self._deadline(timeout)):
-                health = await self._negotiation.health()
-        except TimeoutError:
-            raise Timeout("the plugin did not say in time what it can do") from None
+        deadline = self._deadline(timeout)
+        if self._negotiation.is_known:
+            health = await self._negotiation.health()
+        else:
+            with self._breaker.call():
+                health = await self._learn(deadline)
         return name in health.capabilities or name in (health.extensions or ())
 
     async def put_namespace(
@@ -294,6 +295,13 @@ class MemoryClient:
         deadline = self._deadline(None)
         return _read(HealthResponse, await self._wire.send("GET", "/v1/health", deadline=deadline))
 
+    async def _learn(self, deadline: float) -> HealthResponse:
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await self._negotiation.health()
+        except TimeoutError:
+            raise Timeout("the plugin did not say in time what it can do") from None
+
     async def _capabilities(self, deadline: float) -> Collection[Capability]:
         """What the plugin lists, or everything as long as it cannot say.
 
@@ -304,9 +312,8 @@ class MemoryClient:
             return CAPABILITIES
         now = asyncio.get_running_loop().time()
         try:
-            async with asyncio.timeout_at(now + (deadline - now) / 2):
-                return (await self._negotiation.health()).capabilities
-        except (TimeoutError, MemoryPluginError):
+            return (await self._learn(now + (deadline - now) / 2)).capabilities
+        except MemoryPluginError:
             return CAPABILITIES
 
     async def _fit(self, operation: str, body: AnyModel, deadline: float) -> AnyModel:
@@ -336,6 +343,9 @@ class MemoryClient:
         gone_is_done: bool = False,
         secrets: Collection[str] = (),
     ) -> bytes:
+        if asyncio.get_running_loop().time() >= deadline:
+            # The caller's time was up before the plugin had any: not a failure to count.
+            raise Timeout("no time was left for the call")
         content = None if body is None else body.to_json()
 
         async def request(number: int) -> bytes:

@@ -1,7 +1,7 @@
 """What can go wrong, on either side of the wire.
 
     MemoryPluginError
-    ├── BadRequest           400, 405, 413, 422: the request is at fault; do not repeat it
+    ├── BadRequest           400 and every other 4xx: the request is at fault; do not repeat it
     ├── NotFound             404: no such namespace, memory or endpoint
     ├── Forbidden            401, 403: the memory belongs to another namespace, or no token
     ├── Unavailable          429, 5xx or no answer: the plugin or its store; repeat later

@@ -64,6 +64,11 @@ class Negotiation:
         self._asked_at = 0.0
         self._asking: asyncio.Task[None] | None = None
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the plugin has ever answered."""
+        return self._health is not None
+
     def learn(self, health: HealthResponse) -> None:
         """Take an answer that came by another way."""
         self._health = health

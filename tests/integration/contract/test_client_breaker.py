@@ -71,8 +71,9 @@ async def test_three_failures_open_it_and_calls_fail_at_once(
     with pytest.raises(BreakerOpen) as error:
         await client.search(SEARCH)
     assert error.value.retry_after == 60
-    with pytest.raises(BreakerOpen):
-        await client.health()
+    for call in (client.health(), client.supports("fts")):
+        with pytest.raises(BreakerOpen):
+            await call
     assert len(stub.requests) == 3
 
 

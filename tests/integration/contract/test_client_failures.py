@@ -1,5 +1,6 @@
 """Whatever goes wrong on the way becomes one of our exceptions, and says what."""
 
+import asyncio
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 from contract import (
     BadRequest,
+    Breaker,
     BreakerOpen,
     ContractViolation,
     Forbidden,
@@ -49,9 +51,27 @@ async def test_the_caller_can_give_one_call_another_deadline(
         await client.search(SEARCH, timeout=0.05)
 
 
-async def test_no_time_left_is_a_timeout(client: MemoryClient) -> None:
-    with pytest.raises(Timeout):
-        await client.health(timeout=-1)
+async def test_no_time_left_is_a_timeout_that_is_not_the_plugins(
+    client: MemoryClient, stub: Stub
+) -> None:
+    for _ in range(5):
+        with pytest.raises(Timeout, match="no time was left"):
+            await client.health(timeout=-1)
+    assert stub.requests == []
+    assert (await client.health()).status == "ok"
+
+
+async def test_many_timeouts_leave_the_client_usable(stub: Stub) -> None:
+    stub.answer("POST", "/v1/search", Reply(never=True))
+    never_opens = Breaker(failures=1000)
+    async with MemoryClient(stub.url, timeout=20, breaker=never_opens) as client:
+        # More than there are connections: some time out while they wait for one.
+        calls = [client.search(SEARCH, timeout=0.5) for _ in range(130)]
+        outcomes = await asyncio.gather(*calls, return_exceptions=True)
+        assert all(isinstance(outcome, Timeout) for outcome in outcomes)
+        stub.answer("POST", "/v1/search", Reply(body={"memories": []}))
+        for _ in range(5):
+            assert (await client.search(SEARCH)).memories == []
 
 
 async def test_nobody_there_is_unavailable(tmp_path: Any) -> None:
