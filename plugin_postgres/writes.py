@@ -95,7 +95,6 @@ class WriteQueue:
         if len(self._lanes) < _LANES:
             lane = asyncio.create_task(self._work())
             self._lanes.add(lane)
-            lane.add_done_callback(self._lanes.discard)
         return write.done
 
     async def drain(self) -> None:
@@ -104,23 +103,30 @@ class WriteQueue:
             await asyncio.wait(self._lanes)
 
     async def _work(self) -> None:
-        # An empty group: what waits has an id that the other lane is writing, and is left to it.
-        while group := self._take():
-            try:
-                await self._write_in_order(group)
-            except Unavailable as error:
-                # Those behind would only wait for the same answer.
-                _fail([*group, *self._single, *self._bulk], error)
-                self._single.clear()
-                self._bulk.clear()
-                self._waiting_bytes = 0
-            except BaseException as error:
-                _fail(group, Unavailable("the write was given up", retry_after=1))
-                if not isinstance(error, Exception):
-                    raise
-                log.exception("write failed")
-            finally:
-                self._under_way.difference_update(write.id for write in group)
+        try:
+            # An empty group: what waits has an id that the other lane is writing; that one goes on.
+            while group := self._take():
+                await self._write_group(group)
+        finally:
+            # In the same step as the last look at the queue: the next write starts a new lane.
+            self._lanes.discard(asyncio.current_task())
+
+    async def _write_group(self, group: list[Write]) -> None:
+        try:
+            await self._write_in_order(group)
+        except Unavailable as error:
+            # Those behind would only wait for the same answer.
+            _fail([*group, *self._single, *self._bulk], error)
+            self._single.clear()
+            self._bulk.clear()
+            self._waiting_bytes = 0
+        except BaseException as error:
+            _fail(group, Unavailable("the write was given up", retry_after=1))
+            if not isinstance(error, Exception):
+                raise
+            log.exception("write failed")
+        finally:
+            self._under_way.difference_update(write.id for write in group)
 
     def _take(self) -> list[Write]:
         """The next group. An id that is being written has to wait: its last write must be last."""

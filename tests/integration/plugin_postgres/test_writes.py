@@ -191,6 +191,32 @@ async def test_a_change_of_any_field_is_written(
         assert after != before, changed
 
 
+async def test_a_write_in_the_very_moment_the_queue_falls_idle_is_not_forgotten(
+    migrated: str,
+) -> None:
+    """Both lanes end in the same step, and a caller writes again in the next."""
+    gate = asyncio.Event()
+
+    class Gated(WriteQueue):
+        async def _insert(self, writes: list[Write]) -> set[UUID]:
+            await gate.wait()
+            return {one.id for one in writes}
+
+    queue = Gated(Database(Settings(database_url=migrated)), Metrics(), limit=100)
+
+    async def caller(writes: int) -> None:
+        for _ in range(writes):
+            await queue.submit(write("x"))
+
+    callers = []
+    for writes in (2, 1):
+        callers.append(asyncio.create_task(caller(writes)))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+    gate.set()
+    await asyncio.wait_for(asyncio.gather(*callers), 10)
+
+
 @pytest.mark.usefixtures("store")
 async def test_too_many_waiting_writes_are_refused_at_once(queue: WriteQueue) -> None:
     done = await asyncio.gather(
