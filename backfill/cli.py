@@ -9,6 +9,7 @@ import typer
 
 from backfill.errors import BackfillError
 from backfill.main import Mode, run_mode
+from backfill.progress import printable
 from backfill.run import Options
 from backfill.selection import Selection
 from backfill.target import PATIENCE
@@ -155,7 +156,7 @@ def backfill(
     try:
         code = run_mode(modes[0], options)
     except BackfillError as error:
-        typer.echo(f"memory-backfill: {error}", err=True)
+        typer.echo(f"memory-backfill: {printable(str(error))}", err=True)
         raise typer.Exit(error.exit_code) from None
     raise typer.Exit(code)
 

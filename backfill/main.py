@@ -14,7 +14,7 @@ from backfill.apply import apply
 from backfill.dryrun import dry_run
 from backfill.errors import BackfillError, ConfigurationError, Interrupted
 from backfill.plan import make_plan
-from backfill.progress import Reporter
+from backfill.progress import Reporter, printable
 from backfill.rejects import Rejects
 from backfill.run import Options, Run
 from backfill.source import describe, open_legacy
@@ -22,6 +22,8 @@ from backfill.target import open_target
 from backfill.verify import verify
 
 Mode = Literal["dry-run", "apply", "verify"]
+
+_INTERRUPTED = "interrupted; run the same command again, it goes on where it stopped"
 
 
 def run_mode(mode: Mode, options: Options) -> int:
@@ -38,6 +40,8 @@ def run_mode(mode: Mode, options: Options) -> int:
             report.write_json(options.json, head)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(_until_interrupted(mode, options, head))
+    except KeyboardInterrupt:
+        raise Interrupted(_INTERRUPTED) from None
     except BackfillError as error:
         if options.json is not None and not isinstance(error, ConfigurationError):
             failure = {"error": str(error), "exit_code": error.exit_code}
@@ -53,7 +57,7 @@ async def _until_interrupted(mode: Mode, options: Options, head: dict[str, Any])
     try:
         return await work
     except asyncio.CancelledError:
-        raise Interrupted("interrupted; run the same command again, it goes on") from None
+        raise Interrupted(_INTERRUPTED) from None
 
 
 async def _run(mode: Mode, options: Options, head: dict[str, Any]) -> int:
@@ -108,7 +112,7 @@ async def _run(mode: Mode, options: Options, head: dict[str, Any]) -> int:
 
 def _say(lines: Iterable[str]) -> None:
     for line in lines:
-        sys.stdout.write(f"{line}\n")
+        sys.stdout.write(f"{printable(line)}\n")
     sys.stdout.flush()
 
 

@@ -44,7 +44,7 @@ class Reporter:
 
     def say(self, text: str) -> None:
         """A remark of one line, such as why a run slows down."""
-        self._console.print(text, markup=False)
+        self._console.print(printable(text), markup=False)
 
     def start(self, label: str, total: int) -> None:
         """Begin to count towards a total."""
@@ -91,3 +91,10 @@ class Reporter:
             f"{self._label}: {self._done:,} of {self._total:,} rows,"
             f" {rate:,.0f} rows/s, about {left:,.0f} s left"
         )
+
+
+def printable(text: str) -> str:
+    """The text without what could command a terminal: names and messages come from elsewhere."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)

@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from backfill.progress import Reporter
+from backfill.progress import Reporter, printable
 
 
 @pytest.fixture
@@ -48,3 +48,7 @@ def test_a_remark_is_printed_as_it_is() -> None:
         "[bold]a line longer than the screen"
     )
     assert seen.getvalue() == "[bold]a line longer than the screen\n"
+
+
+def test_what_others_wrote_cannot_command_the_terminal() -> None:
+    assert printable("a\x1b[2Jb\r\nc\u202ed é 語") == "a\ufffd[2Jb\ufffd\ufffdc\ufffdd é 語"
