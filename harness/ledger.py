@@ -10,7 +10,7 @@ import asyncio
 import re
 import secrets
 from dataclasses import dataclass
-from uuid import uuid4
+from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
 
 from contract import NAMESPACE_PATTERN
 from harness.curl import body_of
@@ -22,7 +22,11 @@ _BLOCK = 200
 _AT_ONCE = 8
 _LONGEST = 256
 _NAME = re.compile(NAMESPACE_PATTERN)
-_NOTE = re.compile(r"run ([0-9a-f]{12}) may use (?:the numbers below (\d+)|the name (\S+))")
+_WORKSPACES = 4
+_NOTE = re.compile(
+    r"run ([0-9a-f]{12}) may use"
+    r" (?:the numbers below (\d+)|the name (\S+)|(namespaces of workspaces))"
+)
 
 
 class Ledger:
@@ -55,6 +59,13 @@ class Ledger:
         self.open.add(name)
         await self._write_note(f"the name {name}")
         return name
+
+    async def workspaces(self) -> list[UUID]:
+        """Ids that are this run's own, for namespaces that a backfill names after them."""
+        await self._write_note("namespaces of workspaces")
+        ids = workspaces_of(self.run)
+        self.open |= backfilled_by(self.run)
+        return ids
 
     async def write_down(self) -> None:
         """Leave a note in the plugin before more numbers are used than the last note says."""
@@ -102,7 +113,8 @@ class Ledger:
                 self.open.discard(name)
             return None if gone else name
 
-        own = sorted(name for name in names if name.startswith(self.prefix))
+        backfilled = backfilled_by(self.run)
+        own = sorted(n for n in names if n.startswith(self.prefix) or n in backfilled)
         left = await asyncio.gather(*(one(name) for name in own))
         return [name for name in left if name is not None]
 
@@ -133,8 +145,7 @@ class Note:
 
     memory: str
     run: str
-    numbers: int
-    name: str | None
+    names: set[str]
 
 
 async def read_notes(wire: Recorder) -> list[Note] | None:
@@ -146,10 +157,28 @@ async def read_notes(wire: Recorder) -> list[Note] | None:
     except (NoAnswer, Failure, KeyError, TypeError):
         return None
     return [
-        Note(memory, match[1], int(match[2] or 0), match[3])
+        Note(memory, match[1], _names_in(match))
         for memory, content in memories
         if (match := _NOTE.fullmatch(content))
     ]
+
+
+def _names_in(note: re.Match[str]) -> set[str]:
+    run, below, name, workspaces = note.groups()
+    if workspaces:
+        return backfilled_by(run)
+    return {name} if name else {f"custom:conformance.{run}.{n}" for n in range(int(below))}
+
+
+def workspaces_of(run: str) -> list[UUID]:
+    """Ids that only this run can have made, and that can be made again from its name."""
+    return [uuid5(NAMESPACE_URL, f"custom:conformance.{run} {n}") for n in range(_WORKSPACES)]
+
+
+def backfilled_by(run: str) -> set[str]:
+    """The namespaces that a backfill of those workspaces may fill."""
+    kinds = ("workspace", "team", "org")
+    return {f"{kind}:{workspace}" for kind in kinds for workspace in workspaces_of(run)}
 
 
 async def clean_up(wire: Recorder) -> tuple[list[str], list[str]]:
@@ -158,8 +187,6 @@ async def clean_up(wire: Recorder) -> tuple[list[str], list[str]]:
     for note in await read_notes(wire) or []:
         ledger = runs.setdefault(note.run, Ledger(wire, note.run))
         ledger.notes.append(note.memory)
-        ledger.open |= {f"{ledger.prefix}{number}" for number in range(note.numbers)}
-        if note.name is not None:
-            ledger.open.add(note.name)
+        ledger.open |= note.names
     left = [name for ledger in runs.values() for name in await ledger.close()]
     return list(runs), left

@@ -83,7 +83,9 @@ class Session:
     async def _try(self, check: Check) -> Result:
         wire = Recorder(self._http, self.settings.timeout)
         rng = random.Random(f"{self.settings.seed} {check.id}")  # noqa: S311 (not for secrets)
-        trial = Trial(wire, self._ledger, self._claims(), self.settings, rng, self._slots)
+        trial = Trial(
+            wire, self._ledger, self._claims(), self.settings, rng, self._slots, self.plugin.url
+        )
         start = time.monotonic()
         try:
             await check.function(trial)

@@ -12,7 +12,7 @@ from harness.clock import PluginClock
 from harness.curl import body_of
 from harness.errors import Failure
 from harness.exchange import Exchange, Recorder, Request
-from harness.ledger import Ledger
+from harness.ledger import Ledger, backfilled_by
 from harness.settings import Settings
 
 JSON_HEADERS = {"Content-Type": "application/json"}
@@ -35,8 +35,10 @@ class Trial:
         settings: Settings,
         rng: random.Random,
         slots: asyncio.Semaphore,
+        url: str,
     ) -> None:
         self.wire = wire
+        self.url = url
         self.settings = settings
         self.random = rng
         self.warnings: list[str] = []
@@ -93,6 +95,11 @@ class Trial:
         name = await self._ledger.special_name(suffix, longest)
         self.names.add(name)
         return name
+
+    async def workspaces(self) -> list[UUID]:
+        """Ids for workspaces of this run; the namespaces that a backfill makes of them go too."""
+        self.names |= backfilled_by(self._ledger.run)
+        return await self._ledger.workspaces()
 
     def own(self, name: str) -> None:
         """Have a name deleted in the end that starts with one of this check's names."""
