@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
 
-.PHONY: help install run test test-faults check demo demo-picture
+.PHONY: help install run test test-faults check demo demo-picture figures
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ check: $(STAMP) ## lint, format, types and the rules of the repository, in secon
 
 bench: $(STAMP) .venv/installed-bench ## measure side by side; BENCH="plugin growth langgraph" or "--quick"
 	@$(BIN)/python -m bench $(BENCH)
+
+figures: $(STAMP) ## put the last results of `make bench` into the pages
+	@$(BIN)/python -m bench.publish
 
 .venv/installed-bench: $(STAMP)
 	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'

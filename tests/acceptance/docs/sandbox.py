@@ -1,7 +1,7 @@
 """Runs the commands of a page as a reader would type them, in one shell, in an empty directory.
 
-What is fixed on the page and cannot be in a test is replaced: addresses by free ports, the legacy
-database by one that exists, the harness' patience by more of it, because a test machine may be
+What is fixed on the page and cannot be in a test is replaced: addresses by free ports,
+databases by ones that exist, the harness' patience by more of it, because a test machine may be
 busy. Everything else runs literally.
 """
 
@@ -16,9 +16,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from plugin_postgres.embedded import program
 from tests.unit.docs.pages import ROOT, Fence, Page
 
 LEGACY_URL = "postgres://app:secret@legacy-db/app"
+MEMORY_URL = "postgres://memory:secret@memory-db/memory"
+RESTORED_URL = "postgres://memory:secret@memory-db/restored"
 PLUGIN_ADDRESSES = ("127.0.0.1:9100", "localhost:9100", "your-plugin:9100")
 STANDIN_ADDRESS = "127.0.0.1:5081"
 _NUMBER = re.compile(r"\d[\d.,\\]*")
@@ -45,7 +48,7 @@ class Printed:
 class Sandbox:
     """An empty directory with the repository in it, and addresses that nobody else uses."""
 
-    def __init__(self, directory: Path, legacy_url: str) -> None:
+    def __init__(self, directory: Path, databases: dict[str, str]) -> None:
         self.directory = directory
         for name in ("docs", "contract", "harness", "plugin_postgres", "Makefile", ".venv"):
             (directory / name).symlink_to(ROOT / name)
@@ -53,14 +56,17 @@ class Sandbox:
         self._replace = {
             **dict.fromkeys(PLUGIN_ADDRESSES, plugin),
             STANDIN_ADDRESS: standin,
-            LEGACY_URL: legacy_url,
+            **databases,
             "--port 9100": f"--port {plugin.rpartition(':')[2]}",
             "memory-harness run ": "memory-harness run --timeout 60 ",
             "--memory-plugin-url ": "--memory-plugin-timeout 60 --memory-plugin-url ",
         }
         self._environment = {
             **os.environ,
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            # Ours first; psql and pg_dump from the embedded server when there are no others.
+            "PATH": os.pathsep.join(
+                [str(Path(sys.executable).parent), os.environ["PATH"], str(program("psql").parent)]
+            ),
             "MEMORY_PLUGIN_LISTEN_ADDR": plugin,
             "STANDIN_LISTEN_ADDR": standin,
             "SANDBOX": str(directory),

@@ -19,14 +19,16 @@ def _runs_something(page: Page) -> bool:
 @pytest.mark.parametrize(
     "page", [page for page in pages() if _runs_something(page)], ids=lambda page: page.name
 )
-def test_a_page_can_be_followed_literally(page: Page, tmp_path: Path, legacy: str) -> None:
-    for block in Sandbox(tmp_path, legacy).run(page, SECONDS):
+def test_a_page_can_be_followed_literally(
+    page: Page, tmp_path: Path, databases: dict[str, str]
+) -> None:
+    for block in Sandbox(tmp_path, databases).run(page, SECONDS):
         assert block.agrees(), (
             f"{block.fence} shows:\n{block.shown}\nbut it prints:\n{block.printed}"
         )
 
 
-def test_the_workflow_for_ci_works_as_it_stands(tmp_path: Path, legacy: str) -> None:
+def test_the_workflow_for_ci_works_as_it_stands(tmp_path: Path, databases: dict[str, str]) -> None:
     [fence] = [
         fence
         for fence in page("docs/memory-plugins/testing-your-plugin.md").fences
@@ -34,7 +36,7 @@ def test_the_workflow_for_ci_works_as_it_stands(tmp_path: Path, legacy: str) -> 
     ]
     [job] = yaml.safe_load(fence.text)["jobs"].values()
     steps = [step["run"] for step in job["steps"] if "run" in step]
-    sandbox = Sandbox(tmp_path, legacy)
+    sandbox = Sandbox(tmp_path, databases)
     # Installed it is already, and the whole run of the harness has tests of its own.
     script = "\n".join(steps).replace("make install", "")
     script = script.replace("memory-harness run ", "memory-harness run --profile core ")
