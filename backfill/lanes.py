@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Coroutine
-from types import TracebackType
 from typing import Any, Self
 
 
@@ -21,13 +20,8 @@ class Lanes:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is None:
+    async def __aexit__(self, *exception: object) -> None:
+        if exception[0] is None:
             await self.join()
         else:
             await self._stop()

@@ -4,7 +4,6 @@ from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import gettempdir
-from types import TracebackType
 from typing import IO, Any, Self
 
 import orjson
@@ -32,12 +31,7 @@ class Rejects:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         if self._file is not None:
             self._file.close()
 

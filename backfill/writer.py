@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from backfill.errors import ConfigurationError, TargetBroken
 from backfill.lanes import Lanes
@@ -39,20 +39,14 @@ class Item:
         return len(self.row.content or b"") + len(self.row.embedding or "") + _WRITE_BYTES
 
 
+@dataclass
 class Writer:
     """Sends items; each ends with `wrote` or with `reject`, and nothing else."""
 
-    def __init__(
-        self,
-        target: Target,
-        lanes: Lanes,
-        wrote: Callable[[LegacyRow], None],
-        reject: Callable[[LegacyRow, str], object],
-    ) -> None:
-        self._target = target
-        self._lanes = lanes
-        self._wrote = wrote
-        self._reject = reject
+    target: Target
+    lanes: Lanes
+    wrote: Callable[[LegacyRow], None]
+    reject: Callable[[LegacyRow, str], object]
 
     def _accept(self, item: Item, answer: MemoryWriteResponse) -> None:
         if answer.id != item.write.id or answer.namespace != item.write.namespace:
@@ -61,7 +55,7 @@ class Writer:
                 f" of {answer.namespace}: it does not keep MemoryWrite.id, and a repeat would"
                 " double every row"
             )
-        self._wrote(item.row)
+        self.wrote(item.row)
 
     def _refuse(self, item: Item, status: int, message: str) -> None:
         if status == NotFound.default_status:
@@ -69,23 +63,16 @@ class Writer:
                 f"the namespace {item.write.namespace} is gone although it was just made: the"
                 " target was wiped or replaced; run the same command again, it mends that"
             )
-        self._reject(item.row, refusal(status, message, item.write.content))
+        self.reject(item.row, refusal(status, message, item.write.content))
 
 
+@dataclass
 class BatchWriter(Writer):
     """Many writes a request, several requests at a time, in no particular order."""
 
-    def __init__(
-        self,
-        target: Target,
-        lanes: Lanes,
-        wrote: Callable[[LegacyRow], None],
-        reject: Callable[[LegacyRow, str], object],
-    ) -> None:
-        super().__init__(target, lanes, wrote, reject)
-        self._most_bytes = BATCH_BYTES
-        self._batch: list[Item] = []
-        self._bytes = 0
+    _batch: list[Item] = field(default_factory=list)
+    _bytes: int = 0
+    _most_bytes: int = BATCH_BYTES
 
     async def add(self, item: Item) -> None:
         """Send it with the next batch."""
@@ -105,17 +92,17 @@ class BatchWriter(Writer):
     async def flush(self) -> None:
         """Return when everything that was added is settled."""
         await self._send_off()
-        await self._lanes.join()
+        await self.lanes.join()
 
     async def _send_off(self) -> None:
         batch, self._batch, self._bytes = self._batch, [], 0
         if batch:
-            await self._lanes.start(self._send(batch))
+            await self.lanes.start(self._send(batch))
 
     async def _send(self, items: list[Item], tries: int = 1) -> None:
         writes = [item.write for item in items]
         try:
-            answers = await self._target.batch(writes)
+            answers = await self.target.batch(writes)
         except NotFound as error:
             raise TargetBroken(
                 f"the plugin lists the extension batch and answers {error.status} to it"
@@ -163,8 +150,8 @@ class OrderedWriter(Writer):
             chains[item.write.namespace].append(item)
         # The longest first: it decides when all are done.
         for chain in sorted(chains.values(), key=len, reverse=True):
-            await self._lanes.start(self._write_chain(chain))
-        await self._lanes.join()
+            await self.lanes.start(self._write_chain(chain))
+        await self.lanes.join()
 
     async def _write_chain(self, chain: Sequence[Item]) -> None:
         for item in chain:
@@ -172,7 +159,7 @@ class OrderedWriter(Writer):
 
     async def _write_one(self, item: Item) -> None:
         try:
-            answer = await self._target.write(item.write.namespace, single_of(item.write))
+            answer = await self.target.write(item.write.namespace, single_of(item.write))
         except (BadRequest, Forbidden, NotFound, Unavailable) as error:
             self._refuse(item, error.status, str(error))
         else:
