@@ -30,13 +30,12 @@ def run(clone: Path, tests: str, check: str = "true") -> subprocess.CompletedPro
     # Something that is called chromium, so that nothing is installed.
     (clone / "bin").mkdir()
     (clone / "bin" / "chromium").symlink_to("/bin/true")
-    path = os.pathsep.join(
-        [str(clone / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
-    )
+    path = os.pathsep.join([str(clone / "bin"), os.environ["PATH"]])
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+    own = {"PATH": path, "CHECK": check, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return subprocess.run(
         [clone / ".ci" / "run"],
-        env=environment | {"PATH": path, "CHECK": check},
+        env=environment | own,
         capture_output=True,
         text=True,
         check=False,
