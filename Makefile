@@ -32,7 +32,7 @@ check: $(STAMP) ## lint, format, types and the rules of the repository, in secon
 	$(BIN)/mypy
 	$(BIN)/pytest -q tests/unit/test_rooms.py tests/unit/test_repository.py
 
-bench: $(STAMP) .venv/installed-bench ## measure side by side; BENCH="plugin growth langgraph" or "--quick"
+bench: $(STAMP) .venv/installed-bench ## measure side by side; BENCH="plugin backfill growth langgraph" or "--quick"
 	@$(BIN)/python -m bench $(BENCH)
 
 figures: $(STAMP) ## put the last results of `make bench` into the pages

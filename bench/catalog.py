@@ -6,7 +6,7 @@ run before the function goes on, so what was prepared is still there.
 
 from collections.abc import Callable, Iterator, Mapping
 
-from bench import embeddings, growth, langgraph, newest, resident, words, writes
+from bench import backfill, embeddings, growth, langgraph, newest, resident, words, writes
 from bench.measure import Measure
 from bench.stage import Stage
 
@@ -21,6 +21,7 @@ CATALOG: Mapping[str, tuple[Source, ...]] = {
         embeddings.recall,
         resident.measures,
     ),
+    "backfill": (backfill.measures,),
     "growth": (growth.measures,),
     "langgraph": (langgraph.measures,),
 }
