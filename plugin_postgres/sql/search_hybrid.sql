@@ -1,4 +1,5 @@
 -- Words and embedding together, fused by rank: a memory that is high in both lists comes first.
+-- Equal ones share their place, so that neither list decides what only the other can tell.
 -- Of the best, pinned ones first.
 WITH
 -- include: search_words
@@ -6,13 +7,13 @@ WITH
 -- include: search_vectors
 , listed AS (
     (
-        SELECT id, created_at, row_number() OVER (ORDER BY score DESC, created_at DESC, id) AS place
+        SELECT id, created_at, rank() OVER (ORDER BY score DESC) AS place
         FROM found
-        ORDER BY place
+        ORDER BY place, created_at DESC, id
         LIMIT 120
     )
     UNION ALL
-    SELECT id, created_at, row_number() OVER (ORDER BY score DESC, created_at DESC, id)
+    SELECT id, created_at, rank() OVER (ORDER BY score DESC)
     FROM near
 ),
 best AS (
