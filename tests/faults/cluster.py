@@ -1,6 +1,7 @@
 """Real PostgreSQL servers that a test starts, kills, restarts, freezes, copies and promotes."""
 
 import asyncio
+import os
 import shutil
 import signal
 import socket
@@ -47,6 +48,7 @@ class Postgres:
     port: int = field(default_factory=lambda: free_port())
     # How to start a program where the data is, such as inside another mount namespace.
     entering: Sequence[str] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
     data: Path = field(init=False)
     account: Account | None = field(init=False)
     _process: subprocess.Popen[bytes] | None = None
@@ -90,6 +92,7 @@ class Postgres:
                 stdout=log,
                 stderr=log,
                 cwd="/",
+                env={**os.environ, **self.environment},
                 **({} if self.entering else as_user(self.account)),
             )
 

@@ -1,7 +1,9 @@
 """One clock decides what has expired, the database's: the plugin's own may say what it likes."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import shutil
+import subprocess
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.faults.cluster import Postgres
+from tests.faults.cluster import Postgres, copy_database, directory
 from tests.faults.plugin import Plugin, http, running_plugin
 
 pytestmark = pytest.mark.anyio
@@ -131,3 +133,43 @@ async def test_the_plugin_does_live_in_another_time(postgres: Postgres, tmp_path
         true = (await now(postgres)).replace(tzinfo=None)
         apart = abs((logged - true.replace(year=1900, month=1, day=1)).total_seconds())
         assert abs(apart - DAY // 2) < 300
+
+
+@pytest.fixture
+def clock_directory() -> Iterator[Path]:
+    """A directory with `clock.so`, which gives PostgreSQL a clock that can be stepped."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("did not run: there is no C compiler to build a clock for PostgreSQL with")
+    with directory("clock") as made:
+        source, library = STEPPED / "clock.c", made / "clock.so"
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
+        yield made
+
+
+@pytest.mark.slow
+async def test_a_step_of_the_databases_clock_expires_and_revives_at_once(
+    template: Path, clock_directory: Path
+) -> None:
+    clock = clock_directory / "step"
+    clock.write_text("0")
+    library = clock_directory / "clock.so"
+    server = Postgres(
+        clock_directory,
+        environment={"LD_PRELOAD": str(library), "STEPPED_CLOCK": str(clock)},
+    )
+    copy_database(template, server)
+    server.start()
+    try:
+        await server.ready()
+        async with running_plugin(server.url) as plugin, http(plugin.address) as client:
+            one = Stepped(plugin, client, clock)
+            await client.put(NS, json={"kind": "workspace"})
+            await one.write("for half an hour", await now(server) + timedelta(minutes=30))
+            await one.write("for good", None)
+            for step, left in ((3600, {"for good"}), (0, {"for good", "for half an hour"})):
+                one.step(step)
+                assert await one.contents() == left
+            assert plugin.alarms == []
+    finally:
+        server.kill()
