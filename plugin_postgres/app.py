@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from functools import lru_cache
 
 from starlette.applications import Starlette
-from starlette.routing import Route
+from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from plugin_postgres.database import Database
@@ -21,6 +21,8 @@ from plugin_postgres.writes import WriteQueue
 
 _GAUGE_SECONDS = 1.0
 _DRAIN_SECONDS = 1.0
+_PATHS = 4096
+_LONGEST_PATH = 1024
 
 
 def create_app(settings: Settings) -> Starlette:
@@ -81,7 +83,6 @@ def create_app(settings: Settings) -> Starlette:
         ],
         lifespan=lifespan,
     )
-    app.router.redirect_slashes = False
     app.router.default = Resource("none", {}, metrics, token=settings.token)
     # Resources handle every failure themselves; Starlette's own layers for that would only cost.
     app.middleware_stack = _ByRawPath(app.router)
@@ -89,16 +90,30 @@ def create_app(settings: Settings) -> Starlette:
 
 
 class _ByRawPath:
-    """Routes by the path as it was sent, so that an encoded slash does not split a name."""
+    """Finds the resource by the path as it was sent: an encoded slash does not split a name.
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    Clients use the same paths over and over, so what was found for one is remembered.
+    """
+
+    def __init__(self, router: Router) -> None:
+        self._router = router
+        self._remembered = lru_cache(_PATHS)(self._find)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        raw: Any = scope.get("raw_path")
-        if raw:
-            scope["path"] = raw.decode("latin-1")
-        await self._app(scope, receive, send)
+        if scope["type"] != "http":
+            await self._router(scope, receive, send)
+            return
+        raw: bytes = scope["raw_path"]
+        find = self._remembered if len(raw) <= _LONGEST_PATH else self._find
+        resource, scope["path_params"] = find(raw)
+        await resource(scope, receive, send)
+
+    def _find(self, raw: bytes) -> tuple[ASGIApp, dict[str, str]]:
+        path = raw.decode("latin-1")
+        for route in self._router.routes:
+            if isinstance(route, Route) and (match := route.path_regex.match(path)):
+                return route.app, match.groupdict()
+        return self._router.default, {}
 
 
 async def _watch_pool(database: Database, metrics: Metrics) -> None:
