@@ -16,7 +16,7 @@ KEPT = ROOT / "docs" / "memory-plugins" / "figures"
 OPERATING = ROOT / "docs" / "memory-plugins" / "operating.md"
 README = ROOT / "README.md"
 
-_PLACE = re.compile(r"(<!-- bench:[^>]* -->\n).*?(<!-- /bench -->)", re.DOTALL)
+_PLACE = re.compile(r"(<!-- bench:[^>]* -->\n)(.*?)(<!-- /bench -->)", re.DOTALL)
 
 
 def whole_table() -> str:
@@ -45,12 +45,17 @@ def _ratio(measure: dict[str, Any]) -> str:
     return f"{measure['ratio']:.2f} × {against[0]}" if against else f"{measure['ratio']:.3g}"
 
 
+def places(text: str) -> list[re.Match[str]]:
+    """Where figures go: the mark, what stands there now, the closing mark."""
+    return list(_PLACE.finditer(text))
+
+
 def fill(page: Path, table: str) -> None:
     """Replace what stands between the marks of a page."""
     text = page.read_text("utf-8")
-    filled, places = _PLACE.subn(lambda found: f"{found[1]}{table}{found[2]}", text)
-    if places != 1:
-        sys.exit(f"{page.name} has {places} places for the figures, expected one")
+    filled = _PLACE.sub(lambda found: f"{found[1]}{table}{found[3]}", text)
+    if len(places(text)) != 1:
+        sys.exit(f"{page.name} has {len(places(text))} places for the figures, expected one")
     page.write_text(filled, "utf-8")
 
 
