@@ -23,8 +23,8 @@ def measures(stage: Stage) -> Iterator[Measure]:
             plugins[size] = stack.enter_context(stage.plugin(url, workers=1))
         kinds: dict[str, Callable[[int], list[str]]] = {
             "newest-first": lambda _: requests(),
-            "a rare word": lambda size: words.requests(words.rare_word(size)),
-            "two common words": lambda _: words.requests(words.common_words),
+            "a rare word": lambda size: words.rare_requests(size),
+            "two common words": lambda _: words.common_requests(),
         }
         for kind, make in kinds.items():
             asked = {size: make(size) for size in sizes}

@@ -77,7 +77,7 @@ def _read(text: str) -> dict[str, float]:
         return float(found[1]) if found else 0.0
 
     def milliseconds(percent: int) -> float:
-        found = re.search(rf"^\s+{percent}%\s+([\d.]+)(us|ms|s|m)$", text, re.MULTILINE)
+        found = re.search(rf"^\s+{percent}%\s+([\d.]+)(us|ms|s|m)\s*$", text, re.MULTILINE)
         if found is None:
             raise LoadFailed(f"wrk printed no latencies: {text[:500]}")
         return float(found[1]) * _UNITS[found[2]]

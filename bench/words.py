@@ -1,7 +1,7 @@
 """Text search: a rare word, and two common ones, over 3 of 200 namespaces."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 from bench import data, pgbench
@@ -14,29 +14,35 @@ from plugin_postgres import sql
 _REQUESTS = 500
 
 
-def requests(queries: Callable[[random.Random], str]) -> list[str]:
+def rare_requests(rows: int) -> list[str]:
+    """Each asks for the word that one memory has, in its namespace and two others."""
     generator = random.Random(4)
+    requests = []
+    for _ in range(_REQUESTS):
+        names, number = namespaces(generator), generator.randint(1, rows)
+        names[number % 3] = f"workspace:{number % data.NAMESPACES}"
+        requests.append(post("/v1/search", {"namespaces": names, "query": f"rare{number}"}))
+    return requests
+
+
+def common_requests() -> list[str]:
+    generator = random.Random(4)
+    query = " ".join(data.COMMON)
     return [
-        post("/v1/search", {"namespaces": namespaces(generator), "query": queries(generator)})
+        post("/v1/search", {"namespaces": namespaces(generator), "query": query})
         for _ in range(_REQUESTS)
     ]
 
 
-def rare_word(rows: int) -> Callable[[random.Random], str]:
-    """A word that one memory has, in or out of the three namespaces."""
-    return lambda generator: f"rare{generator.randint(1, rows)}"
-
-
-def common_words(_: random.Random) -> str:
-    return " ".join(data.COMMON)
-
-
 def measures(stage: Stage) -> Iterator[Measure]:
     rows = stage.scale(ROWS)
-    rare, common = requests(rare_word(rows)), requests(common_words)
+    rare, common = rare_requests(rows), common_requests()
     statement = sql.load("search_text")
-    rare_script = f"\\set n random(1, {rows})\n" + script(statement, "NULL", "20", "('rare' || :n)")
-    common_script = script(statement, "NULL", "20", f"'{common_words(random.Random())}'")
+    # As in the requests, the first of the namespaces has the word.
+    rare_script = script(statement, "NULL", "20", "('rare' || :n)").replace(
+        "\\set a random(0, 65)", f"\\set n random(1, {rows})\n\\set a :n % {data.NAMESPACES}"
+    )
+    common_script = script(statement, "NULL", "20", f"'{' '.join(data.COMMON)}'")
 
     def through(plugin: str, asked: list[str]) -> Sample:
         return send(plugin, asked, connections=CONNECTIONS, seconds=stage.seconds)

@@ -7,6 +7,7 @@
   way.
 """
 
+import asyncio
 from collections import deque
 from typing import Any
 
@@ -17,6 +18,8 @@ from plugin_postgres.rows import encode
 
 # How long after the order to stop a request may still arrive on a connection that was idle.
 _LINGER_SECONDS = 0.5
+# It tells the client to send the body, and must not wait for one.
+_CONTINUE = b"HTTP/1.1 100 "
 
 
 class EnvelopeProtocol(HttpToolsProtocol):
@@ -30,12 +33,15 @@ class EnvelopeProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         super().on_headers_complete()
+        self.cycle.transport = _Joined(self.transport)
         self._unanswered.append(self.cycle)
         if self._stopping:
             self.cycle.keep_alive = False
 
     def on_response_complete(self) -> None:
-        self._unanswered.popleft()
+        answered = self._unanswered.popleft().transport
+        if isinstance(answered, _Joined):
+            answered.flush()
         super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:
@@ -81,6 +87,42 @@ class EnvelopeProtocol(HttpToolsProtocol):
     def _close_if_idle(self) -> None:
         if not self._unanswered:
             self.transport.close()
+
+
+class _Joined(asyncio.Transport):
+    """A transport that sends the head of an answer and its body together.
+
+    uvicorn writes them one by one, and each write wakes the client: a fifth of what a small
+    answer costs.
+    """
+
+    __slots__ = ("_head", "_transport")
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        super().__init__()
+        self._transport = transport
+        self._head = b""
+
+    def write(self, data: Any) -> None:
+        if self._head:
+            self._transport.write(self._head + data)
+            self._head = b""
+        elif data.startswith(_CONTINUE):
+            self._transport.write(data)
+        else:
+            self._head = data
+
+    def flush(self) -> None:
+        """Send a head that no body followed."""
+        if self._head:
+            self.write(b"")
+
+    def close(self) -> None:
+        self.flush()
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        return self._transport.is_closing()
 
 
 def _abandon(cycle: RequestResponseCycle) -> None:
