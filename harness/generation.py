@@ -11,6 +11,7 @@ import re
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from datetime import timedelta
+from functools import cache
 from typing import Any
 from urllib.parse import unquote
 
@@ -107,12 +108,14 @@ def _found_in(error: BaseException) -> Failure | None:
 class Generator:
     """Makes cases for one check and plays them against the plugin, from a thread."""
 
-    def __init__(self, trial: Trial, names: list[str], examples: int) -> None:
+    def __init__(
+        self, trial: Trial, names: list[str], examples: int, loop: asyncio.AbstractEventLoop
+    ) -> None:
         self._trial = trial
         self._names = names
-        self._loop = asyncio.get_running_loop()
+        self._loop = loop
         self._setup = len(trial.wire.exchanges)
-        self._document = self._adapt(contract.openapi())
+        self._document = self._adapt(_openapi())
         self._schema: BaseSchema = openapi.from_dict(self._document)
         self.settings = hypothesis.settings(
             max_examples=examples,
@@ -292,17 +295,17 @@ class Generator:
 
     def _adapt(self, document: dict[str, Any]) -> dict[str, Any]:
         """The document for this plugin: its extensions, our namespaces, ids of our own."""
-        document["paths"] = {
+        adapted: dict[str, Any] = self._own(document)
+        adapted["paths"] = {
             path: item
-            for path, item in document["paths"].items()
+            for path, item in adapted["paths"].items()
             if all(
                 "x-extension" not in operation or self._trial.claims(operation["x-extension"])
                 for operation in item.values()
                 if isinstance(operation, dict)
             )
         }
-        _drop_links(document)
-        adapted: dict[str, Any] = self._own(document)
+        _drop_links(adapted)
         return adapted
 
     def _own(self, value: Any) -> Any:
@@ -330,6 +333,12 @@ def _drop_links(document: dict[str, Any]) -> None:
             for name, link in list(links.items()):
                 if targets[link["$ref"].rpartition("/")[2]]["operationId"] not in known:
                     del links[name]
+
+
+@cache
+def _openapi() -> dict[str, Any]:
+    """The document, read once: not to be changed."""
+    return contract.openapi()
 
 
 def _fits_model(model: type[WireModel] | None, body: bytes | None) -> bool:

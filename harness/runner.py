@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 
@@ -124,6 +125,7 @@ async def _attempt_all(
     return [results[check.id] for check in checks]
 
 
+@cache
 def openapi_sha256() -> str:
     """The hash of the OpenAPI document that the checks were written against."""
     return sha256(body_of(openapi())).hexdigest()

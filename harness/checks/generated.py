@@ -1,5 +1,7 @@
 """Cases that nobody thought of, made by schemathesis from the OpenAPI document."""
 
+import asyncio
+
 from harness.check import check
 from harness.trial import Trial
 
@@ -7,8 +9,8 @@ _DOCUMENT = (
     "The OpenAPI document is the single source of truth: what fits it is accepted, what does not is"
     " refused with 400, and every answer has the shape that it declares. Never 500."
 )
-_FUZZED = 15
-_WALKS = 20
+_FUZZED = 12
+_WALKS = 12
 
 
 async def _play(trial: Trial, kind: str, examples: int = 1) -> None:
@@ -16,9 +18,10 @@ async def _play(trial: Trial, kind: str, examples: int = 1) -> None:
     from harness.generation import Generator, in_thread
 
     names = [await trial.namespace() for _ in range(3)] + [trial.name()]
-    generator = Generator(trial, names, examples)
+    loop = asyncio.get_running_loop()
 
     def work() -> None:
+        generator = Generator(trial, names, examples, loop)
         if kind == "walk":
             generator.walk()
             return

@@ -12,10 +12,10 @@ _NEEDS = ["embedding", "fts"]
 async def both_count(trial: Trial) -> None:
     """One memory matches the words, one the meaning, one both: all are found, both first."""
     name = await trial.namespace()
-    await trial.written(name, "the lighthouse keeper", embedding=at_angle(5))
-    await trial.written(name, "the lighthouse door", embedding=at_angle(90))
+    await trial.written(name, "the lighthouse door")
     await trial.written(name, "a beacon by the sea", embedding=at_angle(3))
     await trial.written(name, "an unrelated note", embedding=at_angle(100))
+    await trial.written(name, "the lighthouse keeper", embedding=at_angle(5))
     found = await trial.contents(name, query="lighthouse", embedding=at_angle(0))
     expect_equal("first", found[:1], ["the lighthouse keeper"])
     for wanted in ("the lighthouse door", "a beacon by the sea"):
