@@ -4,12 +4,13 @@ import asyncio
 import logging
 import multiprocessing
 import os
+import resource
 import signal
 import socket
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -37,6 +38,7 @@ log = logging.getLogger(__name__)
 def serve(settings: Settings) -> None:
     """Serve until SIGTERM or SIGINT; then finish what is in flight and stop."""
     _stop_on_signals()
+    _raise_file_limit()
     with ExitStack() as stack:
         stack.callback(log.info, "stopped")
         settings = stack.enter_context(database(settings))
@@ -138,6 +140,14 @@ def _loop() -> Any:
         return "uvloop"
     log.error("uvloop is not installed: every request takes longer")
     return "asyncio"
+
+
+def _raise_file_limit() -> None:
+    """A connection is an open file, and shells allow 1,024 where the system allows many more."""
+    _, allowed = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # A system without a limit may still refuse to be told so.
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, allowed))
 
 
 def _stop_on_signals() -> None:

@@ -34,6 +34,8 @@ class Plugin:
     listen: str = ""
     options: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    # The limit of open files that a login shell has on most machines.
+    file_limit: int = 1024
     _process: subprocess.Popen[bytes] | None = None
     # Where in the log the current process began.
     _began: int = 0
@@ -81,6 +83,7 @@ class Plugin:
         path = self.directory / "plugin.log"
         self._began = path.stat().st_size if path.exists() else 0
         command = [
+            *("sh", "-c", 'ulimit -Sn "$0" && exec "$@"', str(self.file_limit)),
             str(Path(sys.executable).with_name("memory-plugin-postgres")),
             f"--listen={self.listen}",
             f"--database-url={self.database_url}",

@@ -29,8 +29,8 @@ async def tcp_plugin(postgres: Postgres) -> AsyncIterator[Plugin]:
 
 @asynccontextmanager
 async def idle(address: str) -> AsyncIterator[None]:
-    """1,000 connections that never say anything."""
-    crowd = await open_many(address, 1000)
+    """More connections that never say anything than a process may have open files by default."""
+    crowd = await open_many(address, 1200)
     try:
         yield
     finally:
@@ -88,6 +88,10 @@ async def test_others_are_served_at_the_same_speed(
         before = await typical_latency(load, seconds)
         async with rude(tcp_plugin.address):
             during = await typical_latency(load, seconds)
+            newcomer = await Connection.open(tcp_plugin.address)
+            await newcomer.send(request("GET", "/v1/health"))
+            assert (await newcomer.answer()).status == 200
+            newcomer.close()
         after = await typical_latency(load, seconds)
     assert during < SAME_SPEED * max(before, after)
     await assert_sound(load.history, tcp_plugin.address, postgres)
