@@ -146,8 +146,7 @@ def test_a_directory_that_cannot_be_made_is_refused_with_what_to_do() -> None:
         pass
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can step down")
-def test_root_steps_down_to_an_account_without_privileges(data_dir: Path) -> None:
+def test_the_server_never_runs_as_root_also_when_the_plugin_does(data_dir: Path) -> None:
     with embedded_postgres(data_dir, FAST):
         assert psutil.Process(postmaster(data_dir)).uids().effective != 0
 
