@@ -63,9 +63,9 @@ class Sandbox:
         }
         self._environment = {
             **os.environ,
-            # Ours first; psql and pg_dump from the embedded server when there are no others.
+            # Our commands, then psql and pg_dump of the embedded server's own version.
             "PATH": os.pathsep.join(
-                [str(Path(sys.executable).parent), os.environ["PATH"], str(program("psql").parent)]
+                [str(Path(sys.executable).parent), str(program("psql").parent), os.environ["PATH"]]
             ),
             "MEMORY_PLUGIN_LISTEN_ADDR": plugin,
             "STANDIN_LISTEN_ADDR": standin,
