@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import Collection
+from functools import lru_cache
 from typing import Any
 
 import httpx
@@ -81,7 +82,7 @@ class Wire:
         await self._transport.aclose()
 
     async def _exchange(self, method: str, path: str, body: bytes | None) -> httpx.Response:
-        url = self._url.copy_with(raw_path=self._url.raw_path.rstrip(b"/") + path.encode())
+        url = _join(self._url, path)
         request = httpx.Request(method, url, headers=self.headers, content=body)
         response = await self._transport.handle_async_request(request)
         response.request = request
@@ -90,6 +91,12 @@ class Wire:
         finally:
             await response.aclose()
         return response
+
+
+@lru_cache(maxsize=1024)
+def _join(base: httpx.URL, path: str) -> httpx.URL:
+    """The same few paths are asked for again and again, and reading a URL is slow."""
+    return base.copy_with(raw_path=base.raw_path.rstrip(b"/") + path.encode())
 
 
 def no_answer(error: Exception, hidden: Collection[str] = ()) -> MemoryPluginError:
