@@ -41,3 +41,10 @@ async def postgres(template: Path) -> AsyncIterator[Postgres]:
 async def plugin(postgres: Postgres) -> AsyncIterator[Plugin]:
     async with running_plugin(postgres.url) as process:
         yield process
+
+
+@pytest.fixture
+async def tcp_plugin(postgres: Postgres) -> AsyncIterator[Plugin]:
+    """Like `plugin`, on a port instead of a unix socket."""
+    async with running_plugin(postgres.url, listen="127.0.0.1:0") as process:
+        yield process

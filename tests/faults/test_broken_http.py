@@ -3,15 +3,13 @@
 import asyncio
 import random
 import re
-from collections.abc import AsyncIterator
 from random import Random
 
 import pytest
 
 from tests.faults.broken import broken_request
-from tests.faults.cluster import Postgres
 from tests.faults.crowd import Connection, request
-from tests.faults.plugin import Plugin, running_plugin
+from tests.faults.plugin import Plugin
 
 pytestmark = pytest.mark.anyio
 
@@ -19,12 +17,6 @@ ANSWER_SECONDS = 15.0
 AT_ONCE = 16
 GROWTH = 16 * 2**20
 _STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
-
-
-@pytest.fixture
-async def tcp_plugin(postgres: Postgres) -> AsyncIterator[Plugin]:
-    async with running_plugin(postgres.url, listen="127.0.0.1:0") as plugin:
-        yield plugin
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
 
 import contract
-from tests.faults.cluster import Postgres
-from tests.faults.plugin import http, running_plugin
+from tests.faults.plugin import Plugin, http
 
 pytestmark = pytest.mark.anyio
 
@@ -25,16 +24,15 @@ CHECKS = [not_a_server_error, status_code_conformance, response_schema_conforman
 @pytest.mark.parametrize(
     "cases", [280, pytest.param(20_000, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])]
 )
-async def test_generated_requests_do_no_harm(postgres: Postgres, cases: int) -> None:
-    async with running_plugin(postgres.url, listen="127.0.0.1:0") as plugin:
-        await asyncio.to_thread(fuzz, plugin.address, cases // 4)
-        before = plugin.memory
-        sent = await asyncio.to_thread(fuzz, plugin.address, cases)
-        assert sent >= cases
-        assert plugin.memory - before < GROWTH
-        assert plugin.alarms == []
-        async with http(plugin.address) as client:
-            assert (await client.get("/v1/health")).status_code == 200
+async def test_generated_requests_do_no_harm(tcp_plugin: Plugin, cases: int) -> None:
+    await asyncio.to_thread(fuzz, tcp_plugin.address, cases // 4)
+    before = tcp_plugin.memory
+    sent = await asyncio.to_thread(fuzz, tcp_plugin.address, cases)
+    assert sent >= cases
+    assert tcp_plugin.memory - before < GROWTH
+    assert tcp_plugin.alarms == []
+    async with http(tcp_plugin.address) as client:
+        assert (await client.get("/v1/health")).status_code == 200
 
 
 def fuzz(address: str, cases: int) -> int:

@@ -11,7 +11,7 @@ import pytest
 from tests.faults.cluster import Postgres
 from tests.faults.crowd import Connection, open_many, request
 from tests.faults.load import Load
-from tests.faults.plugin import Plugin, running_plugin
+from tests.faults.plugin import Plugin
 from tests.faults.verdict import assert_sound
 
 pytestmark = pytest.mark.anyio
@@ -19,12 +19,6 @@ pytestmark = pytest.mark.anyio
 WRITE = "/v1/namespaces/workspace:1/memories"
 # The machine is shared: twice as slow is noise, ten times as slow is a client that was starved.
 SAME_SPEED = 2.0
-
-
-@pytest.fixture
-async def tcp_plugin(postgres: Postgres) -> AsyncIterator[Plugin]:
-    async with running_plugin(postgres.url, listen="127.0.0.1:0") as plugin:
-        yield plugin
 
 
 @asynccontextmanager
