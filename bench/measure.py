@@ -19,10 +19,11 @@ class Sample:
 
 @dataclass(frozen=True)
 class Measure:
-    """Contestants do the same; the first is ours, and it is divided by the second.
+    """Contestants do the same; the first is divided by the second.
 
-    Where `better` is "lower", the ratio is turned round, so that more is always better for us,
-    unless `growth` says that the ratio itself must stay below `must`.
+    Where `better` is "lower" the ratio is turned round, so that more is always better for the
+    first. `at_most` is for a ratio, or a figure without a contestant, that must stay below `must`.
+    `note` says under the table why a figure is what it is.
     """
 
     name: str

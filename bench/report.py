@@ -77,7 +77,9 @@ def as_markdown(results: Sequence[Result], machine: dict[str, object]) -> str:
         "|" + "---|" * len(HEADINGS),
     ]
     lines += ["| " + " | ".join(row) + " |" for row in rows(results)]
-    return "\n".join(lines) + "\n"
+    noted = [result.measure for result in results if result.measure.note]
+    lines += ["", *(f"- {measure.title}: {measure.note}." for measure in noted)]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def show(results: Sequence[Result]) -> None:

@@ -205,8 +205,11 @@ ALTER TABLE memory_plugin.memory_records
     ADD COLUMN content_tsv tsvector
         GENERATED ALWAYS AS (memory_plugin.search_document(content)) STORED;
 
+-- Every search reads what was inserted since the last clean-up row by row. With the default of 4 MB
+-- a search under writes took 20 times as long as one after a clean-up; with this, three times.
 CREATE INDEX memory_records_words ON memory_plugin.memory_records
-    USING gin (memory_plugin.search_keys(namespace, pin, content_tsv));
+    USING gin (memory_plugin.search_keys(namespace, pin, content_tsv))
+    WITH (gin_pending_list_limit = 512);
 
 -- A query taken apart, for search_text.sql. The templates are tsqueries for search_keys, with '@'
 -- where the mark of a namespace belongs. At most 64 words and 64 grams count.
