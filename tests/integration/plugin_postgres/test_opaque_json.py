@@ -1,14 +1,11 @@
 """`propagation` and `metadata` come back unchanged."""
 
-import json
 from typing import Any
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from plugin_postgres import jsonb
+from tests.unit.plugin_postgres.test_jsonb import same
 
 pytestmark = pytest.mark.anyio
 
@@ -25,17 +22,6 @@ AWKWARD: dict[str, Any] = {
 }
 
 
-def same(left: Any, right: Any) -> bool:
-    """Equal, and of the same type: 1 is not 1.0, and True is not 1."""
-    if type(left) is not type(right):
-        return False
-    if isinstance(left, dict):
-        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
-    if isinstance(left, list):
-        return len(left) == len(right) and all(map(same, left, right))
-    return bool(left == right)
-
-
 @pytest.mark.parametrize("value", [AWKWARD, {}, {"a": -0.0}])
 async def test_awkward_values_come_back_unchanged(
     http: httpx.AsyncClient, value: dict[str, Any]
@@ -49,23 +35,3 @@ async def test_awkward_values_come_back_unchanged(
         assert same(answer.json()["memories"][0]["propagation"], value)
     patched = await http.patch(A, json={"expires_at": None})
     assert same(patched.json()["metadata"], value)
-
-
-anything = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(st.characters(codec="utf-8", exclude_characters="\x00")),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text("abc\u00e9"), inner),
-    max_leaves=20,
-)
-
-
-@given(st.dictionaries(st.text("abc"), anything))
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_the_stored_text_means_the_same_value(value: dict[str, Any]) -> None:
-    text = jsonb.store(value)
-    assert text is not None
-    assert same(json.loads(text), value)
-    assert "e+" not in text or '"' in text
