@@ -79,7 +79,7 @@ async def dry_run(run: Run, plan: Plan, rejects: Rejects) -> Forecast:
     return Forecast(
         plan.rows,
         shares,
-        plan.workspaces.oddities(sorted(id_ for id_ in total if id_ is not None)),
+        plan.workspaces.oddities(plan.known_workspaces()),
         proofs,
         _apply_requests(run, plan, plan.rows - rejects.count),
         verify_requests,

@@ -31,7 +31,7 @@ def run_mode(mode: Mode, options: Options) -> int:
     head = {
         "mode": mode,
         "source": describe(options.database_url),
-        "target": options.plugin_url,
+        "target": _without_password(options.plugin_url),
         "selection": str(options.selection),
     }
     try:
@@ -98,7 +98,9 @@ async def _run(mode: Mode, options: Options, head: dict[str, Any]) -> int:
                 seconds = time.monotonic() - started
                 code = report.rejects_code(rejects)
                 _say(report.tally_lines(tally, target, seconds))
-                _keep(options, head | report.tally_json(tally, seconds), code)
+                oddities = workspaces.oddities(plan.known_workspaces())
+                content = report.tally_json(tally, seconds) | {"oddities": oddities}
+                _keep(options, head | content, code)
             else:
                 result = await verify(run, plan)
                 code = result.exit_code
@@ -108,6 +110,12 @@ async def _run(mode: Mode, options: Options, head: dict[str, Any]) -> int:
                 _keep(options, head | report.verification_json(result), code, lists)
                 found.close()
             return code
+
+
+def _without_password(url: str) -> str:
+    """The client refuses such an address, but the refusal must not repeat it."""
+    scheme, separator, rest = url.rpartition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
 
 
 def _say(lines: Iterable[str]) -> None:

@@ -178,12 +178,14 @@ async def open_legacy(url: str) -> AsyncIterator[Legacy]:
 
 def describe(url: str) -> str:
     """The address without what must not be printed."""
-    parts = urlsplit(url)
-    host = parts.hostname or parse_qs(parts.query).get("host", ["localhost"])[0]
     try:
+        parts = urlsplit(url)
+        if parts.scheme not in ("postgres", "postgresql"):
+            return "(no PostgreSQL URL)"
+        host = parts.hostname or parse_qs(parts.query).get("host", ["localhost"])[0]
         port = f":{parts.port}" if parts.port else ""
     except ValueError:
-        port = ""
+        return "(no PostgreSQL URL)"
     return f"{host}{port}{parts.path}"
 
 

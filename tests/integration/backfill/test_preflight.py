@@ -61,6 +61,24 @@ def test_a_database_that_is_not_there_is_exit_3(serve: Serve, tmp_path: Path, mo
 
 
 @pytest.mark.parametrize(
+    ("source", "target", "code"),
+    [
+        ("postgresql://u:hunter2@127.0.0.1:1/d?password=hunter2", NOWHERE, 3),
+        ("postgresql://u@127.0.0.1:1/d?password=hunter2", NOWHERE, 3),
+        ("host=db user=u password=hunter2", NOWHERE, 2),
+        ("postgresql://u:hunter2@[nowhere/d", NOWHERE, 2),
+        ("", "http://u:hunter2@127.0.0.1:1", 2),
+    ],
+)
+def test_a_password_is_never_printed(
+    legacy: LegacyDatabase, tmp_path: Path, source: str, target: str, code: int
+) -> None:
+    outcome = Command(source or legacy.url, target, tmp_path)("-apply")
+    assert outcome.code == code
+    assert "hunter2" not in outcome.out + outcome.err + str(outcome.report)
+
+
+@pytest.mark.parametrize(
     ("change", "sentence"),
     [
         ("DROP TABLE agent_memories", "the database has no table agent_memories"),

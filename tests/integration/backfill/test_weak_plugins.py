@@ -18,7 +18,9 @@ def contents(store: Store, namespace: str) -> list[str]:
     return [memory.content for memory in found]
 
 
-@pytest.mark.parametrize("without", [(), ("list",), ("batch",), EXTENSIONS, NOTHING])
+@pytest.mark.parametrize(
+    "without", [(), ("list",), ("batch",), ("fts", "list"), EXTENSIONS, NOTHING]
+)
 def test_every_row_is_copied_whatever_the_plugin_offers(
     legacy: LegacyDatabase, serve: Serve, store: Store, without: tuple[str, ...]
 ) -> None:
@@ -75,6 +77,25 @@ def test_a_namespace_too_large_for_one_search_is_proven_by_its_words(
     assert set(verified.report["proofs"].values()) == {
         "text probes, by sight",
     }
+
+
+def test_a_plugin_that_knows_meaning_only_is_asked_by_meaning(
+    legacy: LegacyDatabase, serve: Serve
+) -> None:
+    legacy.execute("ALTER TABLE agent_memories ADD embedding float4[]")
+    workspace = legacy.workspace()
+    legacy.memories(workspace, *(f"note {number}" for number in range(130)))
+    legacy.execute(
+        "UPDATE agent_memories AS m SET embedding = ARRAY[cos(n), sin(n)]"
+        " FROM (SELECT id, row_number() OVER () * 0.04 AS n FROM agent_memories) AS numbered"
+        " WHERE numbered.id = m.id"
+    )
+    backfill = serve("list", "fts")
+    assert backfill("-apply").code == 0
+    verified = backfill("-verify")
+    assert verified.code == 0, verified.out
+    assert verified.report["matched"] == 130
+    assert "embedding probes, by sight" in verified.out
 
 
 def test_a_plugin_with_nothing_is_told_what_it_could_not_prove(
