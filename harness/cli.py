@@ -59,7 +59,7 @@ def run(
     exclude: Annotated[
         list[str] | None, typer.Option(help="All but these ids, areas or patterns: partial.")
     ] = None,
-    timeout: Timeout = 10.0,
+    timeout: Timeout = 20.0,
     json: Annotated[Path | None, typer.Option(help="Write the report: the truth.")] = None,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML for CI.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write one page for people.")] = None,
@@ -153,15 +153,15 @@ def explain(check_id: Annotated[str, typer.Argument(metavar="ID")]) -> None:
 
 
 @app.command()
-def cleanup(url: Url = None, timeout: Timeout = 10.0) -> None:
+def cleanup(url: Url = None, timeout: Timeout = 20.0) -> None:
     """Remove what killed runs left in a plugin. Do not use it while another run is going on."""
 
     async def remove() -> tuple[list[str], list[str]]:
         target = _target(url)
-        async with connect(target, os.environ.get("MEMORY_PLUGIN_TOKEN") or None) as http:
-            wire = Recorder(http, timeout)
-            await identify(wire, describe(target))
-            return await clean_up(wire)
+        async with connect(target, os.environ.get("MEMORY_PLUGIN_TOKEN") or None) as wire:
+            recorder = Recorder(wire, timeout)
+            await identify(recorder, describe(target))
+            return await clean_up(recorder)
 
     with _exit_codes():
         removed, left = asyncio.run(remove())

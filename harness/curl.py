@@ -44,8 +44,8 @@ def repeat(exchanges: Sequence[Exchange], caller: Caller) -> list[str]:
     place = 0
     while place < len(kept):
         exchange = kept[place]
-        if place and (wait := exchange.sent - kept[place - 1].received) > _WAIT:
-            lines.append(f"sleep {wait:.1f}")
+        if place and _waited(exchanges, kept[place - 1], exchange):
+            lines.append(f"sleep {exchange.sent - kept[place - 1].received:.1f}")
         size, template = _series(kept[place:])
         if size > 1:
             lines.append(_loop(kept[place : place + size], template, caller, names))
@@ -56,6 +56,17 @@ def repeat(exchanges: Sequence[Exchange], caller: Caller) -> list[str]:
         left_out = len(lines) - _MOST_LINES
         lines[_MOST_LINES - 1 : -1] = [f"# … {left_out + 1} more requests like these"]
     return lines
+
+
+def _waited(exchanges: Sequence[Exchange], earlier: Exchange, later: Exchange) -> bool:
+    """True when the check waited between two requests, other than for requests left out."""
+    between = [x for x in exchanges if earlier.received <= x.sent <= later.sent]
+    busy_until = earlier.received
+    for exchange in sorted(between, key=lambda exchange: exchange.sent):
+        if exchange.sent - busy_until > _WAIT:
+            return True
+        busy_until = max(busy_until, exchange.received)
+    return False
 
 
 def relevant(exchanges: Sequence[Exchange]) -> list[Exchange]:

@@ -12,6 +12,7 @@ import httpx
 from contract import Error, MemoryPluginError, parse
 from harness.errors import Failure
 
+AT_ONCE = 100
 _SHOWN = 300
 
 
@@ -90,29 +91,43 @@ class Exchange:
             raise Failure(f"the Error envelope ({error})", self.shown) from None
 
 
+class Wire:
+    """The one connection to a plugin that all checks of a run share.
+
+    At most 100 requests are under way; the others wait here, where their time does not count
+    yet, so that a busy harness does not look like a slow plugin.
+    """
+
+    def __init__(self, http: httpx.AsyncClient) -> None:
+        self.http = http
+        self.slots = asyncio.Semaphore(AT_ONCE)
+
+
 class Recorder:
     """Sends requests for one check and keeps them in order."""
 
-    def __init__(self, http: httpx.AsyncClient, timeout: float) -> None:
-        self._http = http
+    def __init__(self, wire: Wire, timeout: float) -> None:
+        self._wire = wire
         self._timeout = timeout
         self.exchanges: list[Exchange] = []
 
     async def send(self, request: Request) -> Exchange:
         """The exchange, whatever the status; NoAnswer when there is no answer in time."""
-        at, sent = datetime.now(UTC), time.monotonic()
-        status, headers, body, failure = None, httpx.Headers(), b"", ""
-        try:
-            async with asyncio.timeout(self._timeout):
-                response = await self._http.request(
-                    request.method, request.path, content=request.body, headers=request.headers
-                )
-            status, headers, body = response.status_code, response.headers, response.content
-        except TimeoutError:
-            failure = f"no answer within {self._timeout:g} s"
-        except httpx.HTTPError as error:
-            failure = f"the connection broke ({type(error).__name__}: {error})"
-        exchange = Exchange(request, at, sent, time.monotonic(), status, headers, body)
+        async with self._wire.slots:
+            at, sent = datetime.now(UTC), time.monotonic()
+            status, headers, body, failure = None, httpx.Headers(), b"", ""
+            try:
+                async with asyncio.timeout(self._timeout):
+                    response = await self._wire.http.request(
+                        request.method, request.path, content=request.body, headers=request.headers
+                    )
+                status, headers, body = response.status_code, response.headers, response.content
+            except TimeoutError:
+                failure = f"no answer within {self._timeout:g} s"
+            except httpx.HTTPError as error:
+                failure = f"the connection broke ({type(error).__name__}: {error})"
+            received = time.monotonic()
+        exchange = Exchange(request, at, sent, received, status, headers, body)
         self.exchanges.append(exchange)
         if status is None:
             raise NoAnswer(f"{request.method} {request.path}: {failure}")

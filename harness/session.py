@@ -8,13 +8,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import httpx
-
 from contract.address import Address
 from harness.check import Check, find_check
 from harness.curl import Caller, repeat
 from harness.errors import Failure, HarnessError, Unreachable
-from harness.exchange import NoAnswer, Recorder, Request
+from harness.exchange import NoAnswer, Recorder, Request, Wire
 from harness.ledger import Ledger
 from harness.report import Outcome, Plugin, Result
 from harness.settings import Settings
@@ -28,17 +26,15 @@ _HEALTH = Request("GET", "/v1/health", None)
 class Session:
     """Runs checks, in any order and at the same time, and answers a Result for each."""
 
-    def __init__(
-        self, http: httpx.AsyncClient, target: Target, plugin: Plugin, settings: Settings
-    ) -> None:
+    def __init__(self, wire: Wire, target: Target, plugin: Plugin, settings: Settings) -> None:
         self.settings = settings
         self.plugin = plugin
         self.proof: Result | None = None
         self.left_behind: list[str] = []
         self.gone: str | None = None
-        self._http = http
+        self._wire = wire
         self._caller = _caller(target, settings)
-        self._ledger = Ledger(Recorder(http, settings.timeout))
+        self._ledger = Ledger(Recorder(wire, settings.timeout))
         self._slots = asyncio.Semaphore(settings.parallel)
 
     @property
@@ -81,7 +77,7 @@ class Session:
         return self.plugin.capabilities + self.plugin.extensions
 
     async def _try(self, check: Check) -> Result:
-        wire = Recorder(self._http, self.settings.timeout)
+        wire = Recorder(self._wire, self.settings.timeout)
         rng = random.Random(f"{self.settings.seed} {check.id}")  # noqa: S311 (not for secrets)
         trial = Trial(
             wire, self._ledger, self._claims(), self.settings, rng, self._slots, self.plugin.url
@@ -131,7 +127,7 @@ class Session:
 
     async def _answers(self) -> bool:
         try:
-            await Recorder(self._http, self.settings.timeout).send(_HEALTH)
+            await Recorder(self._wire, self.settings.timeout).send(_HEALTH)
         except NoAnswer:
             return False
         return True
@@ -140,9 +136,9 @@ class Session:
 @asynccontextmanager
 async def open_session(target: Target, settings: Settings) -> AsyncIterator[Session]:
     """Connect, find out who answers, prove safety; delete everything at the end, come what may."""
-    async with connect(target, settings.token) as http:
-        plugin = await identify(Recorder(http, settings.timeout), describe(target))
-        session = Session(http, target, plugin, settings)
+    async with connect(target, settings.token) as wire:
+        plugin = await identify(Recorder(wire, settings.timeout), describe(target))
+        session = Session(wire, target, plugin, settings)
         try:
             await session.prove_safety()
             yield session

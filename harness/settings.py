@@ -18,7 +18,7 @@ class Settings:
     profile: Profile = "full"
     only: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    timeout: float = 10.0
+    timeout: float = 20.0
     seed: int = 0
     parallel: int = 12
     token: str | None = field(default=None, repr=False)

@@ -9,6 +9,7 @@ import httpx
 
 from contract.address import Address
 from harness.errors import ConfigurationError
+from harness.exchange import AT_ONCE, Wire
 
 AsgiApp = Callable[
     [
@@ -21,7 +22,7 @@ AsgiApp = Callable[
 Target = str | AsgiApp
 
 _CONNECTIONS = httpx.Limits(
-    max_connections=128, max_keepalive_connections=128, keepalive_expiry=3.0
+    max_connections=AT_ONCE, max_keepalive_connections=AT_ONCE, keepalive_expiry=3.0
 )
 
 
@@ -41,8 +42,8 @@ def _address(url: str) -> Address:
 
 
 @asynccontextmanager
-async def connect(target: Target, token: str | None) -> AsyncIterator[httpx.AsyncClient]:
-    """A client for the target. An application is started before and stopped after."""
+async def connect(target: Target, token: str | None) -> AsyncIterator[Wire]:
+    """The wire to the target. An application is started before and stopped after."""
     async with AsyncExitStack() as stack:
         if isinstance(target, str):
             address = _address(target)
@@ -62,7 +63,7 @@ async def connect(target: Target, token: str | None) -> AsyncIterator[httpx.Asyn
             timeout=None,  # noqa: S113 (every request has its own deadline)
             trust_env=False,
         )
-        yield await stack.enter_async_context(client)
+        yield Wire(await stack.enter_async_context(client))
 
 
 @asynccontextmanager

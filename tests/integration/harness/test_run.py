@@ -1,0 +1,250 @@
+"""A run against a real application: what it finds, what it says, what it leaves behind."""
+
+import asyncio
+from typing import Any
+from uuid import UUID
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+
+from contract import (
+    CAPABILITIES,
+    EXTENSIONS,
+    MemoryWrite,
+    MemoryWriteResponse,
+    Namespace,
+    NamespaceUpsert,
+)
+from harness import Failure, Report, Settings, Unreachable, find_check, run, run_async
+from harness.example import ExamplePlugin, Store
+from harness.runner import CheckFinished, Event, RunFinished, RunStarted
+from harness.session import open_session
+
+
+def report_on(plugin: ExamplePlugin, **settings: Any) -> Report:
+    return run(plugin.app, Settings(**settings))
+
+
+def outcome(report: Report, check_id: str) -> str:
+    return next(result.outcome for result in report.results if result.id == check_id)
+
+
+def test_the_example_conforms_in_core_and_nothing_of_the_run_is_left() -> None:
+    store = Store()
+    mine = store.put_namespace("custom:mine", NamespaceUpsert(kind="custom"))
+    report = report_on(ExamplePlugin(store), profile="core")
+    assert (report.verdict, report.exit_code) == ("conformant", 0), report.reason
+    assert report.counts["pass"] == len(report.results)
+    assert report.left_behind == []
+    assert [space.stored for space in store.spaces.values()] == [mine]
+
+
+def test_a_failure_shows_the_sentence_both_sides_and_how_to_repeat_it() -> None:
+    class Keeps(Store):
+        def forget(self, key: UUID, requested_by: str) -> None:
+            pass
+
+    store = Keeps()
+    report = report_on(ExamplePlugin(store), only=("forget.removes-the-memory",))
+    assert (report.verdict, report.exit_code) == ("not conformant", 1)
+    (failed,) = report.failures()
+    assert "never returned again" in failed.sentence
+    assert failed.expected == 'what is left: ["to be kept"]'
+    assert failed.got == '["to be kept", "to be forgotten"]'
+    assert len(failed.curl) == 5
+    assert failed.curl[0].startswith("curl -sS -X PUT ")
+    # The notes of the run cannot be forgotten there either; everything else is gone.
+    assert list(store.spaces) == ["custom:conformance.runs"]
+
+
+@pytest.mark.parametrize("name", [*CAPABILITIES, *EXTENSIONS])
+def test_what_is_not_claimed_is_unsupported_and_the_rest_conforms(name: str) -> None:
+    plugin = ExamplePlugin(
+        Store(),
+        [other for other in CAPABILITIES if other != name],
+        [other for other in EXTENSIONS if other != name],
+    )
+    report = report_on(plugin, only=("negotiation", "errors", "hybrid", "propagation", "listing"))
+    assert report.failures() == []
+    unsupported = [result for result in report.results if result.outcome == "unsupported"]
+    assert unsupported
+    assert all(name in result.needs for result in unsupported)
+    assert outcome(report, f"negotiation.{name}") == "pass"
+
+
+def test_a_plugin_that_claims_nothing_may_conform() -> None:
+    report = report_on(ExamplePlugin(Store(), [], []))
+    assert report.verdict == "conformant", report.reason
+    assert report.counts["unsupported"] > 80
+
+
+def test_an_exclusion_makes_the_verdict_partial_whatever_passed() -> None:
+    report = report_on(ExamplePlugin(Store()), profile="core", only=("health",))
+    assert report.counts["fail"] == 0
+    assert (report.verdict, report.exit_code) == ("partial", 4)
+
+
+def test_operational_without_commands_is_partial() -> None:
+    report = report_on(ExamplePlugin(Store()), profile="operational", only=("operational",))
+    assert {result.outcome for result in report.results if result.area == "operational"} == {
+        "excluded"
+    }
+    assert report.verdict == "partial"
+
+
+def test_nothing_is_run_against_a_plugin_that_cannot_delete() -> None:
+    class Forever(Store):
+        def delete_namespace(self, name: str) -> None:
+            pass
+
+    store = Forever()
+    report = report_on(ExamplePlugin(store), profile="core")
+    assert report.verdict == "not conformant"
+    assert [result.id for result in report.results if result.outcome == "fail"] == [
+        "safety.deletes-what-it-made"
+    ]
+    assert report.counts["error"] == len(report.results) - 1
+    # One namespace with one memory, and the note about it.
+    assert len(store.spaces) == 2
+
+
+def test_a_plugin_that_hangs_in_one_endpoint_fails_there() -> None:
+    class Hangs(ExamplePlugin):
+        async def patch_namespace(self, request: Request) -> Response:
+            await asyncio.sleep(60)
+            return await super().patch_namespace(request)
+
+    report = report_on(
+        Hangs(Store()), only=("namespaces.patch-unknown", "health.answers-ok"), timeout=0.5
+    )
+    assert outcome(report, "health.answers-ok") == "pass"
+    (failed,) = report.failures()
+    assert failed.outcome == "fail"
+    assert failed.got is not None
+    assert failed.got.endswith("no answer within 0.5 s")
+
+
+def test_a_plugin_that_goes_away_is_unreachable_and_the_rest_is_not_run() -> None:
+    class Dies(ExamplePlugin):
+        dead = False
+
+        async def write(self, request: Request) -> Response:
+            # The notes and the first check come through.
+            self.dead = len(self.store.spaces) > 2
+            return await super().write(request)
+
+    plugin = Dies(Store())
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if plugin.dead:
+            await asyncio.sleep(60)
+        await plugin.app(scope, receive, send)
+
+    report = run(app, Settings(profile="core", timeout=0.3, parallel=4))
+    assert (report.verdict, report.exit_code) == ("unreachable", 3)
+    assert report.counts["error"] > 50
+    assert report.duration_seconds < 60
+
+
+def test_a_mistake_of_the_harness_is_an_error_and_not_the_plugins_fault() -> None:
+    async def scenario() -> str:
+        async with open_session(ExamplePlugin(Store()).app, Settings()) as session:
+            check = find_check("forget.twice")
+            assert check is not None
+
+            async def broken(_: object) -> None:
+                raise ZeroDivisionError("our own")
+
+            result = await session.attempt(type(check)(**{**vars(check), "function": broken}))
+            assert result.message is not None
+            assert "our own" in result.message
+            return result.outcome
+
+    assert asyncio.run(scenario()) == "error"
+
+
+def test_reporters_hear_everything_in_order() -> None:
+    events: list[Event] = []
+    report = run(ExamplePlugin(Store()).app, Settings(only=("forget",)), reporters=[events.append])
+    assert isinstance(events[0], RunStarted)
+    assert isinstance(events[-1], RunFinished)
+    assert events[-1].report == report
+    finished = [event.result for event in events if isinstance(event, CheckFinished)]
+    assert sorted(result.id for result in finished) == sorted(r.id for r in report.results)
+
+
+def test_a_baseline_names_the_regressions() -> None:
+    class Keeps(Store):
+        def forget(self, key: UUID, requested_by: str) -> None:
+            pass
+
+    good = report_on(ExamplePlugin(Store()), only=("forget.twice", "health"))
+    bad = run(ExamplePlugin(Keeps()).app, Settings(only=("forget.twice", "health")), baseline=good)
+    assert bad.baseline is not None
+    assert bad.baseline.run == good.run
+    assert bad.baseline.regressions == ["forget.twice"]
+
+
+def test_the_seed_is_in_the_report_and_repeats_the_ids() -> None:
+    seen: list[str | None] = []
+
+    class Notes(Store):
+        def write(self, name: str, body: MemoryWrite) -> MemoryWriteResponse:
+            if not name.endswith("runs") and body.id is not None:
+                seen.append(str(body.id))
+            return super().write(name, body)
+
+    only = ("idempotency.answers-the-given-id",)
+    reports = [report_on(ExamplePlugin(Notes()), only=only, seed=seed) for seed in (7, 7, 8)]
+    assert [report.seed for report in reports] == [7, 7, 8]
+    assert seen[0] == seen[1] != seen[2]
+
+
+def test_an_application_without_health_is_no_plugin() -> None:
+    async def nothing(_: Any, __: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 404, "headers": []})
+        await send({"type": "http.response.body", "body": b"<html>not here</html>"})
+
+    with pytest.raises(Unreachable, match="no memory plugin"):
+        run(nothing)
+
+
+def test_an_application_is_started_and_stopped() -> None:
+    calls: list[str] = []
+    plugin = ExamplePlugin(Store())
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "lifespan":
+            await plugin.app(scope, receive, send)
+            return
+        for name in ("startup", "shutdown"):
+            assert (await receive())["type"] == f"lifespan.{name}"
+            calls.append(name)
+            await send({"type": f"lifespan.{name}.complete"})
+
+    assert run(app, Settings(only=("health",))).counts["fail"] == 0
+    assert calls == ["startup", "shutdown"]
+
+
+@pytest.mark.anyio
+async def test_a_run_that_is_cut_short_cleans_up() -> None:
+    busy = asyncio.Event()
+
+    class Noticing(Store):
+        def put_namespace(self, name: str, body: NamespaceUpsert) -> Namespace:
+            if len(self.spaces) > 5:
+                busy.set()
+            return super().put_namespace(name, body)
+
+    store = Noticing()
+    task = asyncio.create_task(run_async(ExamplePlugin(store).app, Settings(profile="core")))
+    await busy.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert store.spaces == {}
+
+
+def test_a_failure_says_both_sides() -> None:
+    assert str(Failure("a pony", "a bill")) == "expected a pony, got a bill"
