@@ -77,5 +77,5 @@ def test_make_targets_exist() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     spoken = "\n".join(fence.text for fence in fences("bash", "console"))
     words = "\n".join(code for page in pages() for _, code in page.code)
-    named = set(re.findall(r"\bmake ([a-z][a-z-]*)", f"{spoken}\n{words}"))
+    named = set(re.findall(r"^(?:\$ )?make ([a-z][a-z-]*)", f"{spoken}\n{words}", re.MULTILINE))
     assert named <= targets, f"the Makefile has no {sorted(named - targets)}"
