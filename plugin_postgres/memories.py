@@ -46,11 +46,12 @@ class Memories:
 
         Raises `Unavailable` when the store took none of them: the whole request can be repeated.
         """
-        submitted = [self._submit(write) for write in writes]
-        await asyncio.gather(
-            *(entry.done for entry in submitted if isinstance(entry, Write)), return_exceptions=True
-        )
-        outcomes = [_outcome(entry) for entry in submitted]
+        prepared = [self._prepare_or_refuse(write) for write in writes]
+        accepted = [entry for entry in prepared if isinstance(entry, Write)]
+        if accepted:
+            self._queue.submit_all(accepted)
+            await asyncio.gather(*(write.done for write in accepted), return_exceptions=True)
+        outcomes = [_outcome(entry) for entry in prepared]
         down = [outcome for outcome in outcomes if isinstance(outcome, Unavailable)]
         if len(down) == len(outcomes):
             raise down[0]
@@ -120,15 +121,13 @@ class Memories:
             )
         return size
 
-    def _submit(self, write: BatchWrite | BadRequest) -> Write | MemoryPluginError:
+    def _prepare_or_refuse(self, write: BatchWrite | BadRequest) -> Write | BadRequest:
         if isinstance(write, BadRequest):
             return write
         try:
-            prepared = self._prepare(write.namespace, write)
-            self._queue.submit(prepared, bulk=True)
-        except MemoryPluginError as error:
-            return error
-        return prepared
+            return self._prepare(write.namespace, write)
+        except BadRequest as refusal:
+            return refusal
 
 
 def new_id() -> UUID:
@@ -146,8 +145,8 @@ def _encoded(embedding: list[float]) -> bytes:
     return pgvector.encode(embedding)
 
 
-def _outcome(entry: Write | MemoryPluginError) -> dict[str, Any] | MemoryPluginError:
-    if isinstance(entry, MemoryPluginError):
+def _outcome(entry: Write | BadRequest) -> dict[str, Any] | MemoryPluginError:
+    if isinstance(entry, BadRequest):
         return entry
     try:
         entry.done.result()

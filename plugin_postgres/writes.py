@@ -85,17 +85,27 @@ class WriteQueue:
         self._under_way: set[UUID] = set()
         self._lanes: set[asyncio.Task[None]] = set()
 
-    def submit(self, write: Write, *, bulk: bool = False) -> "asyncio.Future[None]":
+    def submit(self, write: Write) -> "asyncio.Future[None]":
         """Await the result: it is done after the commit, or raises what the caller is told."""
-        waiting = len(self._single) + len(self._bulk)
-        if waiting >= self._limit or self._waiting_bytes > _MAX_WAITING_BYTES:
-            raise Unavailable("too many writes are waiting", retry_after=1)
-        (self._bulk if bulk else self._single).append(write)
-        self._waiting_bytes += write.size
-        if len(self._lanes) < _LANES:
-            lane = asyncio.create_task(self._work())
-            self._lanes.add(lane)
+        self._enqueue([write], self._single)
         return write.done
+
+    def submit_all(self, writes: list[Write]) -> None:
+        """The writes of a batch, all or none; each has its own `done`."""
+        self._enqueue(writes, self._bulk)
+
+    def _enqueue(self, writes: list[Write], queue: deque[Write]) -> None:
+        waiting = len(self._single) + len(self._bulk)
+        size = sum(write.size for write in writes)
+        # An idle queue takes whatever one request may hold.
+        if waiting and (
+            waiting + len(writes) > self._limit or self._waiting_bytes + size > _MAX_WAITING_BYTES
+        ):
+            raise Unavailable("too many writes are waiting", retry_after=1)
+        queue.extend(writes)
+        self._waiting_bytes += size
+        for _ in range(min(len(writes), _LANES - len(self._lanes))):
+            self._lanes.add(asyncio.create_task(self._work()))
 
     async def drain(self) -> None:
         """Return when nothing is waiting or under way."""

@@ -20,6 +20,7 @@ from contract import (
     MemoryWrite,
     NamespaceUpsert,
     NotFound,
+    Unavailable,
 )
 from plugin_postgres.database import Database
 from plugin_postgres.metrics import Metrics
@@ -138,10 +139,11 @@ async def test_a_single_write_does_not_wait_for_a_batch(
     queue: WriteQueue, store: asyncpg.Connection
 ) -> None:
     padding = "x " * 150_000
-    bulk = [queue.submit(write(padding), bulk=True) for _ in range(10)]
+    bulk = [write(padding) for _ in range(10)]
+    queue.submit_all(bulk)
     await queue.submit(write("urgent"))
-    assert not all(done.done() for done in bulk)
-    await asyncio.gather(*bulk)
+    assert not all(one.done.done() for one in bulk)
+    await asyncio.gather(*(one.done for one in bulk))
     assert len(await stored(store)) == 11
 
 
@@ -225,6 +227,15 @@ async def test_too_many_waiting_writes_are_refused_at_once(queue: WriteQueue) ->
     refused = [result for result in done if result is not None]
     assert len(refused) == 50
     assert {str(result) for result in refused} == {"too many writes are waiting"}
+
+
+@pytest.mark.usefixtures("store")
+async def test_a_batch_that_does_not_fit_is_refused_as_a_whole(queue: WriteQueue) -> None:
+    first = [write("x") for _ in range(150)]
+    queue.submit_all(first)  # an idle queue takes any batch
+    with pytest.raises(Unavailable, match="too many writes are waiting"):
+        queue.submit_all([write("y") for _ in range(10)])
+    await asyncio.gather(*(one.done for one in first))
 
 
 async def _submitted(queue: WriteQueue, one: Write) -> None:
