@@ -1,5 +1,6 @@
 """`make demo`."""
 
+import logging
 import sys
 from pathlib import Path
 
@@ -12,6 +13,8 @@ ROOT = Path(__file__).parents[1]
 
 def tell_here(console: Console) -> None:
     """The story, with the report in this clone's `build/`."""
+    # What the embedded PostgreSQL does to its directories is not part of the story.
+    logging.getLogger("plugin_postgres").addHandler(logging.NullHandler())
     tell(console, ROOT / "build" / "demo" / "report.html")
 
 
