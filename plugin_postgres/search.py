@@ -31,9 +31,11 @@ def statement_for(
     kinds = sorted(set(request.kinds)) if request.kinds else None
     arguments: list[object] = [namespaces, kinds, request.limit]
     if query is not None and vector is not None:
-        return vectors.statement("search_hybrid", vector, "$5"), [*arguments, query, vector]
+        hybrid = vectors.statement("search_hybrid", vector, request.limit, "$5")
+        return hybrid, [*arguments, query, vector]
     if vector is not None:
-        return vectors.statement("search_embedding", vector, "$4"), [*arguments, vector]
+        nearest = vectors.statement("search_embedding", vector, request.limit, "$4")
+        return nearest, [*arguments, vector]
     if query is not None:
         return sql.load("search_text"), [*arguments, query]
     if kinds is not None:

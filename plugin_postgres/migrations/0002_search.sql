@@ -211,13 +211,15 @@ CREATE INDEX memory_records_words ON memory_plugin.memory_records
     USING gin (memory_plugin.search_keys(namespace, pin, content_tsv))
     WITH (gin_pending_list_limit = 512);
 
--- A query taken apart, for search_text.sql. The templates are tsqueries for search_keys, with '@'
--- where the mark of a namespace belongs. At most 64 words and 64 grams count.
+-- A query taken apart, for search_words.sql. The templates are tsqueries for search_keys, with '@'
+-- where the mark of a namespace belongs. At most 32 words and 32 grams count.
 CREATE FUNCTION memory_plugin.search_terms(
     query text,
-    OUT terms tsquery[],    -- each word by its stem, then each gram
-    OUT any_term tsquery,
-    OUT last_word integer,  -- its place among the terms; none where it is a stop word
+    OUT size integer,       -- how many terms there are: words by their stems, and grams
+    OUT lexemes text[],     -- the terms that are lexemes of content_tsv
+    OUT starts tsquery[],   -- the others: single characters that begin a gram
+    OUT any_term tsquery,   -- any of them, or what the last word begins
+    OUT last_word tsquery,  -- none where it is a stop word
     OUT begun tsquery,      -- the last word as the beginning of one
     OUT phrase tsquery,     -- the words as they are, next to each other
     OUT folded text,
@@ -230,11 +232,13 @@ LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
 AS $$
 DECLARE
     words text;
-    lexemes text[];
     stems text[];
     grams text[];
-    kept text[] := '{}';
+    kept text[];
+    last_lexeme text;
+    last_stem text;
     prefix text;
+    place integer;
 BEGIN
     folded := btrim(memory_plugin.search_fold(query), E' \t\n\r');
     words := btrim(memory_plugin.search_words(folded));
@@ -242,8 +246,10 @@ BEGIN
     IF folded <> words THEN
         literal := folded;
     END IF;
+    lexemes := '{}';
+    starts := '{}';
     IF words <> '' THEN
-        SELECT array_agg(lexeme), array_agg(stem) INTO lexemes, stems
+        SELECT array_agg(word.lexeme), array_agg(word.stem) INTO lexemes, stems
         FROM (
             SELECT
                 lexeme,
@@ -254,47 +260,68 @@ BEGIN
                 END AS stem
             FROM unnest(to_tsvector('pg_catalog.simple', words))
             ORDER BY positions[1]
-            LIMIT 64
+            LIMIT 32
         ) AS word;
         phrase := phraseto_tsquery('pg_catalog.simple', left(words, 1000));
         -- Stop words have no stem; they count where there is nothing else.
         IF array_remove(stems, NULL) = '{}' AND grams = '{}' THEN
             stems := lexemes;
         END IF;
-        kept := ARRAY(SELECT '''@' || stem || '''' FROM unnest(stems) AS stem WHERE stem <> '');
-        IF stems[cardinality(stems)] <> '' THEN
-            last_word := cardinality(kept);
-            prefix := '''@' || lexemes[cardinality(lexemes)] || ''':*';
-            begun := replace(prefix, '@', '')::tsquery;
-        END IF;
+        last_lexeme := lexemes[cardinality(lexemes)];
+        last_stem := stems[cardinality(stems)];
+        lexemes := ARRAY(
+            SELECT stem
+            FROM unnest(stems) WITH ORDINALITY AS word (stem, place)
+            WHERE stem <> ''
+            GROUP BY stem
+            ORDER BY min(word.place)
+        );
     END IF;
     IF grams <> '{}' THEN
         -- A character alone is the beginning of a pair, unless it only ends a run of them.
-        kept := kept || ARRAY(
-            SELECT '''@' || gram || CASE char_length(gram) WHEN 1 THEN ''':*' ELSE '''' END
+        grams := ARRAY(
+            SELECT gram
             FROM unnest(grams) WITH ORDINALITY AS taken (gram, place)
-            WHERE char_length(gram) = 2 OR coalesce(char_length(grams[place - 1]), 1) = 1
-            LIMIT 64
+            WHERE
+                char_length(gram) = 2
+                OR coalesce(char_length(grams[taken.place - 1]), 1) = 1
+            GROUP BY gram
+            ORDER BY min(taken.place)
+            LIMIT 32
         );
+        lexemes := lexemes || ARRAY(
+            SELECT gram FROM unnest(grams) AS gram WHERE char_length(gram) = 2
+        );
+        starts := ARRAY(
+            SELECT '''' || gram || ''':*' FROM unnest(grams) AS gram WHERE char_length(gram) = 1
+        )::tsquery[];
     END IF;
-    IF kept = '{}' THEN
+    size := cardinality(lexemes) + cardinality(starts);
+    IF size = 0 THEN
         RETURN;
     END IF;
-    terms := replace(kept::text, '@', '')::tsquery[];
-    any_term := replace(array_to_string(kept || prefix, ' | '), '@', '')::tsquery;
+    kept := ARRAY(SELECT '''@' || lexeme || '''' FROM unnest(lexemes) AS lexeme)
+        || ARRAY(SELECT '''@' || substr(start::text, 2) FROM unnest(starts) AS start);
+    IF last_stem <> '' THEN
+        last_word := ('''' || last_stem || '''')::tsquery;
+        begun := ('''' || last_lexeme || ''':*')::tsquery;
+        prefix := '''@' || last_lexeme || ''':*';
+    END IF;
     every := array_to_string(kept, ' & ');
+    any_term := replace(array_to_string(kept || prefix, ' | '), '@', '')::tsquery;
     pinned := format('''@.pin'' & (%s)', array_to_string(kept || prefix, ' | '));
     looser := '{}';
-    IF last_word IS NOT NULL THEN
-        looser := ARRAY[array_to_string(kept[:last_word - 1] || prefix || kept[last_word + 1:], ' & ')];
+    IF last_stem <> '' THEN
+        place := array_position(lexemes, last_stem);
+        looser := ARRAY[array_to_string(kept[:place - 1] || prefix || kept[place + 1:], ' & ')];
     END IF;
-    IF cardinality(kept) BETWEEN 3 AND 8 THEN
+    IF size BETWEEN 3 AND 8 THEN
         looser := looser || ARRAY(
-            SELECT array_to_string(kept[:place - 1] || kept[place + 1:], ' & ')
-            FROM generate_subscripts(kept, 1) AS place
+            SELECT array_to_string(kept[:left_out - 1] || kept[left_out + 1:], ' & ')
+            FROM generate_subscripts(kept, 1) AS left_out
         );
     END IF;
-    IF cardinality(kept) > 1 THEN
+    IF size > 1 THEN
         looser := looser || kept;
     END IF;
 END
@@ -303,22 +330,21 @@ $$;
 -- How well a memory answers: the number of terms that it has, 0.9 for a last word of which it has
 -- only the beginning, and at most 0.06 to tell apart those that have the same number.
 CREATE FUNCTION memory_plugin.search_score(
-    terms tsquery[], any_term tsquery, last_word integer, begun tsquery, phrase tsquery,
-    literal text, content text, content_tsv tsvector
+    lexemes text[], starts tsquery[], any_term tsquery, last_word tsquery, begun tsquery,
+    phrase tsquery, literal text, content text, content_tsv tsvector
 ) RETURNS double precision
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 AS $$
 DECLARE
-    term tsquery;
-    score double precision := 0.02 * ts_rank(content_tsv, any_term, 1 | 32);
+    start tsquery;
+    score double precision := length(content_tsv) - length(ts_delete(content_tsv, lexemes));
 BEGIN
-    FOREACH term IN ARRAY terms LOOP
-        IF content_tsv @@ term THEN
+    FOREACH start IN ARRAY starts LOOP
+        IF content_tsv @@ start THEN
             score := score + 1;
         END IF;
     END LOOP;
-    IF score < cardinality(terms) AND content_tsv @@ begun AND NOT content_tsv @@ terms[last_word]
-    THEN
+    IF content_tsv @@ begun AND NOT content_tsv @@ last_word THEN
         score := score + 0.9;
     END IF;
     IF content_tsv @@ phrase THEN
@@ -327,6 +353,44 @@ BEGIN
     IF literal IS NOT NULL AND strpos(memory_plugin.search_fold(content), literal) > 0 THEN
         score := score + 0.02;
     END IF;
-    RETURN score;
+    RETURN score + 0.02 * ts_rank(content_tsv, any_term, 1 | 32);
 END
+$$;
+
+-- Some memories of a namespace that the index of words finds. The planner puts the body of this
+-- in place of the call.
+CREATE FUNCTION memory_plugin.search_probe(
+    home text, keys tsquery, kinds text[], bound bigint
+) RETURNS TABLE (
+    id uuid, pin boolean, created_at timestamptz, content text, content_tsv tsvector
+)
+LANGUAGE sql STABLE PARALLEL SAFE
+AS $$
+    SELECT stored.id, stored.pin, stored.created_at, stored.content, stored.content_tsv
+    FROM memory_plugin.memory_records AS stored
+    WHERE
+        memory_plugin.search_keys(stored.namespace, stored.pin, stored.content_tsv) @@ keys
+        -- Not `=`, which would have the index of the namespace read besides.
+        AND stored.namespace IS NOT DISTINCT FROM home
+        AND (kinds IS NULL OR stored.kind = ANY(kinds))
+        AND (stored.expires_at IS NULL OR stored.expires_at > now())
+    LIMIT bound
+$$;
+
+-- The newest memories of a namespace, pinned ones before them.
+CREATE FUNCTION memory_plugin.search_recent(
+    home text, kinds text[], bound bigint
+) RETURNS TABLE (
+    id uuid, pin boolean, created_at timestamptz, content text, content_tsv tsvector
+)
+LANGUAGE sql STABLE PARALLEL SAFE
+AS $$
+    SELECT stored.id, stored.pin, stored.created_at, stored.content, stored.content_tsv
+    FROM memory_plugin.memory_records AS stored
+    WHERE
+        stored.namespace = home
+        AND (kinds IS NULL OR stored.kind = ANY(kinds))
+        AND (stored.expires_at IS NULL OR stored.expires_at > now())
+    ORDER BY stored.pin DESC, stored.created_at DESC, stored.id
+    LIMIT bound
 $$;

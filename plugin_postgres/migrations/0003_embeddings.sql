@@ -26,7 +26,12 @@ $$;
 
 ALTER TABLE memory_plugin.memory_records ALTER COLUMN embedding TYPE vector;
 
+-- A column, and not only an expression, so that embeddings can be counted inside the index. Adding
+-- it rewrites the table once.
+ALTER TABLE memory_plugin.memory_records
+    ADD COLUMN dimension integer GENERATED ALWAYS AS (vector_dims(embedding)) STORED;
+
 -- The embeddings of a dimension in a namespace, for exact search and for counting them.
 CREATE INDEX memory_records_embedded
-    ON memory_plugin.memory_records (vector_dims(embedding), namespace)
-    WHERE embedding IS NOT NULL;
+    ON memory_plugin.memory_records (dimension, namespace)
+    WHERE dimension IS NOT NULL;

@@ -1,5 +1,5 @@
-SELECT vector_dims(embedding)
+SELECT dimension
 FROM memory_plugin.memory_records
-WHERE embedding IS NOT NULL AND vector_dims(embedding) > $1
-ORDER BY vector_dims(embedding)
+WHERE dimension > $1
+ORDER BY dimension
 LIMIT 1

@@ -6,6 +6,6 @@ SELECT
     )
     AND EXISTS (
         SELECT FROM memory_plugin.memory_records
-        WHERE embedding IS NOT NULL AND vector_dims(embedding) = $1
+        WHERE dimension = $1
         OFFSET $2
     )

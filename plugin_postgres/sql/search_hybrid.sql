@@ -10,7 +10,7 @@ WITH
         SELECT id, created_at, rank() OVER (ORDER BY score DESC) AS place
         FROM found
         ORDER BY place, created_at DESC, id
-        LIMIT 120
+        LIMIT {candidates}
     )
     UNION ALL
     SELECT id, created_at, rank() OVER (ORDER BY score DESC)

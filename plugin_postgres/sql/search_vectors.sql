@@ -1,43 +1,46 @@
--- Part of a statement: `near`, the 120 memories whose embedding is closest to the asked one.
+-- Part of a statement: `near`, the {candidates} memories whose embedding is closest to the asked one.
 --
 -- Few embeddings are compared one by one: nothing is missed. Of many, the index of their dimension
--- proposes candidates, off a copy in half precision, and these are compared.
-embedded AS MATERIALIZED (
-    SELECT count(*) AS size
-    FROM (
-        SELECT
-        FROM memory_plugin.memory_namespaces AS place
-        JOIN memory_plugin.memory_records AS stored ON stored.namespace = place.name
-        WHERE
-            place.name = ANY($1::text[])
-            AND (place.expires_at IS NULL OR place.expires_at > now())
-            AND stored.embedding IS NOT NULL
-            AND vector_dims(stored.embedding) = {dimension}
-        LIMIT {few} + 1
-    ) AS counted
+-- proposes candidates, off a copy in half precision, and these are compared. The index looks at
+-- the neighbourhood wherever it lies and passes over other namespaces, so the smaller the part of
+-- it that may be found, the longer it takes: up to the square root of 700 times its size,
+-- comparing one by one is faster.
+place AS MATERIALIZED (
+    SELECT name
+    FROM memory_plugin.memory_namespaces
+    WHERE name = ANY($1::text[]) AND (expires_at IS NULL OR expires_at > now())
 ),
 way AS MATERIALIZED (
     SELECT
-        embedded.size > {few}
-        AND vector_norm({embedding}::vector) > 0
-        AND EXISTS (
-            SELECT FROM pg_index
-            WHERE indexrelid = to_regclass('memory_plugin.{index}') AND indisvalid
-        ) AS indexed
-    FROM embedded
+        EXISTS (
+            SELECT FROM place
+            CROSS JOIN LATERAL (
+                SELECT FROM memory_plugin.memory_records AS stored
+                WHERE stored.dimension = {dimension} AND stored.namespace = place.name
+                OFFSET 0
+            ) AS embedded
+            OFFSET sqrt(700 * greatest(reltuples, 1))::bigint
+        )
+        AND vector_norm({embedding}::vector) > 0 AS indexed
+    FROM pg_class
+    JOIN pg_index ON indexrelid = pg_class.oid
+    WHERE pg_class.oid = to_regclass('memory_plugin.{index}') AND indisvalid
 ),
 compared AS (
-    SELECT stored.id, stored.pin, stored.created_at, stored.embedding
-    FROM memory_plugin.memory_namespaces AS place
-    JOIN memory_plugin.memory_records AS stored ON stored.namespace = place.name
-    WHERE
-        NOT (SELECT indexed FROM way)
-        AND place.name = ANY($1::text[])
-        AND (place.expires_at IS NULL OR place.expires_at > now())
-        AND stored.embedding IS NOT NULL
-        AND vector_dims(stored.embedding) = {dimension}
-        AND ($2::text[] IS NULL OR stored.kind = ANY($2))
-        AND (stored.expires_at IS NULL OR stored.expires_at > now())
+    SELECT embedded.*
+    FROM place
+    -- OFFSET 0 keeps this a look-up for each namespace, however the table is estimated.
+    CROSS JOIN LATERAL (
+        SELECT stored.id, stored.pin, stored.created_at, stored.embedding
+        FROM memory_plugin.memory_records AS stored
+        WHERE
+            stored.dimension = {dimension}
+            AND stored.namespace = place.name
+            AND ($2::text[] IS NULL OR stored.kind = ANY($2))
+            AND (stored.expires_at IS NULL OR stored.expires_at > now())
+        OFFSET 0
+    ) AS embedded
+    WHERE (SELECT indexed FROM way) IS NOT TRUE
 ),
 proposed AS (
     SELECT stored.id, stored.pin, stored.created_at, stored.embedding
@@ -45,20 +48,12 @@ proposed AS (
     WHERE
         (SELECT indexed FROM way)
         -- IS TRUE hides these two conditions from the other indexes and from a join before this one.
-        AND (vector_dims(stored.embedding) = {dimension}) IS TRUE
-        AND (
-            stored.namespace IN (
-                SELECT place.name
-                FROM memory_plugin.memory_namespaces AS place
-                WHERE
-                    place.name = ANY($1::text[])
-                    AND (place.expires_at IS NULL OR place.expires_at > now())
-            )
-        ) IS TRUE
+        AND (stored.dimension = {dimension}) IS TRUE
+        AND (stored.namespace IN (SELECT place.name FROM place)) IS TRUE
         AND ($2::text[] IS NULL OR stored.kind = ANY($2))
         AND (stored.expires_at IS NULL OR stored.expires_at > now())
     ORDER BY stored.embedding::halfvec({dimension}) <=> {embedding}::vector::halfvec({dimension})
-    LIMIT 120
+    LIMIT {candidates}
 ),
 near AS (
     -- A vector of zeros points nowhere: as far from everything as a right angle.
@@ -67,5 +62,5 @@ near AS (
         1 - coalesce(nullif(embedding <=> {embedding}::vector, 'NaN'), 1) AS score
     FROM (TABLE compared UNION ALL TABLE proposed) AS candidate
     ORDER BY score DESC, created_at DESC, id
-    LIMIT 120
+    LIMIT {candidates}
 )

@@ -2,7 +2,6 @@
 
 import math
 import random
-from collections.abc import AsyncIterator
 
 import asyncpg
 import pytest
@@ -113,10 +112,9 @@ async def test_one_of_the_two_that_finds_nothing_does_not_silence_the_other(
 
 
 @pytest.fixture
-async def crowd(migrated: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[str]:
-    """A database where 30 embeddings are many: 10 namespaces with 60 embeddings each."""
-    monkeypatch.setattr(vectors, "few", lambda _: 30)
-    vectors._for_dimension.cache_clear()
+async def crowd(migrated: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A database where 500 embeddings are many: 10 namespaces with 200 embeddings each."""
+    monkeypatch.setattr(vectors, "_MANY", 500)
     generator = random.Random(7)
     async with plugin.pool_connection(migrated) as connection:
         await connection.execute(
@@ -133,11 +131,10 @@ async def crowd(migrated: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
                     "summary" if place % 100 == 0 else "fact",
                     [generator.gauss(0, 1) for _ in range(8)],
                 )
-                for place in range(600)
+                for place in range(2000)
             ],
         )
-    yield migrated
-    vectors._for_dimension.cache_clear()
+    return migrated
 
 
 async def test_many_embeddings_are_indexed_once_and_then_found_by_the_index(crowd: str) -> None:
@@ -164,7 +161,7 @@ async def test_an_index_that_was_left_half_built_is_built_again(crowd: str) -> N
         await connection.execute(
             "CREATE INDEX memory_records_embedding_8 ON memory_records"
             " USING hnsw ((embedding::halfvec(8)) halfvec_cosine_ops)"
-            " WHERE (vector_dims(embedding) = 8) IS TRUE"
+            " WHERE (dimension = 8) IS TRUE"
         )
         await connection.execute(
             "UPDATE pg_index SET indisvalid = false"
@@ -182,7 +179,7 @@ async def test_a_filter_that_refuses_nearly_all_still_fills_the_answer(crowd: st
         found = await find(
             client, namespaces=everywhere, kinds=["summary"], embedding=[1.0] + [0.0] * 7
         )
-    assert len(found) == 6
+    assert len(found) == 20
 
 
 async def _same_as_exact(client: MemoryClient, url: str, namespaces: list[str]) -> None:

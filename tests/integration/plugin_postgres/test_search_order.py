@@ -185,6 +185,25 @@ async def test_a_thousand_namespaces_are_searched_at_once(
 
 
 @pytest.mark.parametrize("mode", MODES, ids=MODE_NAMES)
+async def test_one_of_many_namespaces_may_fill_the_whole_answer(
+    migrated: str, client: MemoryClient, mode: dict[str, object]
+) -> None:
+    await insert(
+        migrated,
+        "SELECT 'word ' || n, 'fact', false, now() - n * interval '1 hour', '[1,0]'::vector"
+        " FROM generate_series(1, 120) AS n",
+    )
+    async with plugin.pool_connection(migrated) as connection:
+        await connection.execute(
+            "INSERT INTO memory_namespaces (name, kind)"
+            " SELECT 'workspace:' || n, 'workspace' FROM generate_series(1, 300) AS n"
+        )
+    names = [HOME, *(f"workspace:{n}" for n in range(1, 301))]
+    found = await find(client, namespaces=names, limit=100, **mode)
+    assert found == [f"word {n}" for n in range(1, 101)]
+
+
+@pytest.mark.parametrize("mode", MODES, ids=MODE_NAMES)
 async def test_two_namespaces_with_the_same_mark_do_not_mix(
     migrated: str, client: MemoryClient, mode: dict[str, object]
 ) -> None:
