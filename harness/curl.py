@@ -23,7 +23,6 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)
 _NUMBER = re.compile(r"\d+")
 _READS = ("/v1/health", "/v1/search", "/v1/memories/list")
 _LONG_BODY = 2000
-_WAIT = 0.3
 _MOST_LINES = 40
 
 
@@ -36,15 +35,18 @@ class Caller:
     token: bool = False
 
 
-def repeat(exchanges: Sequence[Exchange], caller: Caller) -> list[str]:
-    """Commands for a shell, the last of which shows the failure."""
+def repeat(exchanges: Sequence[Exchange], caller: Caller, waits: Sequence[float] = ()) -> list[str]:
+    """Commands for a shell, the last of which shows the failure.
+
+    `waits` are the moments at which the check waited on purpose.
+    """
     kept = relevant(exchanges)
     names = _made_ids(kept)
     lines: list[str] = []
     place = 0
     while place < len(kept):
         exchange = kept[place]
-        if place and _waited(exchanges, kept[place - 1], exchange):
+        if place and _waited(kept[place - 1], exchange, waits):
             lines.append(f"sleep {exchange.sent - kept[place - 1].received:.1f}")
         size, template = _series(kept[place:])
         if size > 1:
@@ -58,15 +60,8 @@ def repeat(exchanges: Sequence[Exchange], caller: Caller) -> list[str]:
     return lines
 
 
-def _waited(exchanges: Sequence[Exchange], earlier: Exchange, later: Exchange) -> bool:
-    """True when the check waited between two requests, other than for requests left out."""
-    between = [x for x in exchanges if earlier.received <= x.sent <= later.sent]
-    busy_until = earlier.received
-    for exchange in sorted(between, key=lambda exchange: exchange.sent):
-        if exchange.sent - busy_until > _WAIT:
-            return True
-        busy_until = max(busy_until, exchange.received)
-    return False
+def _waited(earlier: Exchange, later: Exchange, waits: Sequence[float]) -> bool:
+    return any(earlier.received <= wait <= later.sent for wait in waits)
 
 
 def relevant(exchanges: Sequence[Exchange]) -> list[Exchange]:

@@ -110,6 +110,7 @@ class Recorder:
         self._wire = wire
         self._timeout = timeout
         self.exchanges: list[Exchange] = []
+        self.waits: list[float] = []
 
     async def send(self, request: Request) -> Exchange:
         """The exchange, whatever the status; NoAnswer when there is no answer in time."""

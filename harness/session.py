@@ -122,7 +122,7 @@ class Session:
             message=message,
             expected=failure.expected if failure else None,
             got=failure.got if failure else None,
-            curl=[] if outcome == "pass" else repeat(wire.exchanges, self._caller),
+            curl=[] if outcome == "pass" else repeat(wire.exchanges, self._caller, wire.waits),
         )
 
     async def _answers(self) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
@@ -61,6 +62,7 @@ class Trial:
 
     async def sleep(self, seconds: float) -> None:
         """Wait, and let other checks run meanwhile."""
+        self.wire.waits.append(time.monotonic())
         self._slots.release()
         try:
             await asyncio.sleep(seconds)

@@ -1,6 +1,7 @@
 """Cases that nobody thought of, made by schemathesis from the OpenAPI document."""
 
 import asyncio
+import threading
 
 from harness.check import check
 from harness.trial import Trial
@@ -10,7 +11,7 @@ _DOCUMENT = (
     " refused with 400, and every answer has the shape that it declares. Never 500."
 )
 _FUZZED = 12
-_WALKS = 12
+_WALKS = 25
 
 
 async def _play(trial: Trial, kind: str, examples: int = 1) -> None:
@@ -20,8 +21,8 @@ async def _play(trial: Trial, kind: str, examples: int = 1) -> None:
     names = [await trial.namespace() for _ in range(3)] + [trial.name()]
     loop = asyncio.get_running_loop()
 
-    def work() -> None:
-        generator = Generator(trial, names, examples, loop)
+    def work(stopped: threading.Event) -> None:
+        generator = Generator(trial, names, examples, loop, stopped)
         if kind == "walk":
             generator.walk()
             return

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from harness import Report, Settings, all_checks, run_async
+from tests.acceptance.harness.mutant_table import TABLE, table
 from tests.acceptance.harness.mutants import Mutant, all_mutants
 from tests.acceptance.harness.unkilled import REASONS
 
@@ -56,3 +57,8 @@ def test_there_are_enough_mutants_and_each_has_its_own_name() -> None:
     names = [mutant.name for mutant in MUTANTS]
     assert len(names) >= 40
     assert len(set(names)) == len(names)
+
+
+def test_the_table_of_checks_and_mutants_is_up_to_date() -> None:
+    # To write it anew: python -m tests.acceptance.harness.mutant_table
+    assert TABLE.read_text() == table()

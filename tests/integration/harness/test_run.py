@@ -228,17 +228,21 @@ def test_an_application_is_started_and_stopped() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_run_that_is_cut_short_cleans_up() -> None:
+@pytest.mark.parametrize("part", ["concurrency", "generated"])
+async def test_a_run_that_is_cut_short_cleans_up(part: str) -> None:
     busy = asyncio.Event()
 
     class Noticing(Store):
+        puts = 0
+
         def put_namespace(self, name: str, body: NamespaceUpsert) -> Namespace:
-            if len(self.spaces) > 5:
+            self.puts += 1
+            if self.puts > 15:
                 busy.set()
             return super().put_namespace(name, body)
 
     store = Noticing()
-    task = asyncio.create_task(run_async(ExamplePlugin(store).app, Settings(profile="core")))
+    task = asyncio.create_task(run_async(ExamplePlugin(store).app, Settings(only=(part,))))
     await busy.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -67,8 +68,8 @@ class Story:
     def search(self, *names: str, pause: float = 0.1) -> None:
         self.add("POST", "/v1/search", {"namespaces": list(names)}, pause=pause)
 
-    def commands(self, caller: Caller = LOCAL) -> list[str]:
-        return repeat(self.exchanges, caller)
+    def commands(self, caller: Caller = LOCAL, waits: Sequence[float] = ()) -> list[str]:
+        return repeat(self.exchanges, caller, waits)
 
 
 def run_in_shell(commands: list[str], calls: str) -> list[list[str]]:
@@ -131,7 +132,14 @@ def test_a_wait_is_part_of_the_story() -> None:
     story = Story()
     story.put(HERE)
     story.search(HERE, pause=2.5)
-    assert story.commands()[1] == "sleep 2.5"
+    assert story.commands(waits=[1.0])[1] == "sleep 2.5"
+
+
+def test_a_slow_machine_is_not() -> None:
+    story = Story()
+    story.put(HERE)
+    story.search(HERE, pause=2.5)
+    assert len(story.commands()) == 2
 
 
 def test_requests_that_count_up_are_a_loop(tmp_path: Path) -> None:
