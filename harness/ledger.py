@@ -98,7 +98,7 @@ class Ledger:
             for note in self.notes:
                 body = {"requested_by_namespace": RUNS}
                 await self._send("DELETE", f"/v1/memories/{note}", body)
-            if await read_notes(self._wire) == []:
+            if await _memories_of_runs(self._wire) == []:
                 await self._send("DELETE", f"/v1/namespaces/{RUNS}")
         return left
 
@@ -148,17 +148,21 @@ class Note:
     names: set[str]
 
 
-async def read_notes(wire: Recorder) -> list[Note] | None:
-    """The notes that have not been taken back; None when they cannot be read."""
+async def _memories_of_runs(wire: Recorder) -> list[tuple[str, str]] | None:
+    """Id and content of all that is in the namespace of notes; None when it cannot be read."""
     try:
         body = body_of({"namespaces": [RUNS], "limit": 100})
-        answer = (await wire.send(Request("POST", "/v1/search", body))).json
-        memories = [(str(memory["id"]), str(memory["content"])) for memory in answer["memories"]]
+        found = (await wire.send(Request("POST", "/v1/search", body))).object["memories"]
+        return [(str(memory["id"]), str(memory["content"])) for memory in found]
     except (NoAnswer, Failure, KeyError, TypeError):
         return None
+
+
+async def read_notes(wire: Recorder) -> list[Note]:
+    """The notes that have not been taken back."""
     return [
         Note(memory, match[1], _names_in(match))
-        for memory, content in memories
+        for memory, content in await _memories_of_runs(wire) or []
         if (match := _NOTE.fullmatch(content))
     ]
 
@@ -184,7 +188,7 @@ def backfilled_by(run: str) -> set[str]:
 async def clean_up(wire: Recorder) -> tuple[list[str], list[str]]:
     """Remove what the runs of all notes left; answer their ids, and the names still there."""
     runs: dict[str, Ledger] = {}
-    for note in await read_notes(wire) or []:
+    for note in await read_notes(wire):
         ledger = runs.setdefault(note.run, Ledger(wire, note.run))
         ledger.notes.append(note.memory)
         ledger.open |= note.names

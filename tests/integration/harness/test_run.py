@@ -18,6 +18,7 @@ from contract import (
 )
 from harness import Failure, Report, Settings, Unreachable, find_check, run, run_async
 from harness.example import ExamplePlugin, Store
+from harness.ledger import RUNS
 from harness.runner import CheckFinished, Event, RunFinished, RunStarted
 from harness.session import open_session
 
@@ -40,6 +41,14 @@ def test_the_example_conforms_in_core_and_nothing_of_the_run_is_left() -> None:
     assert [space.stored for space in store.spaces.values()] == [mine]
 
 
+def test_what_somebody_else_keeps_beside_the_notes_stays() -> None:
+    store = Store()
+    store.put_namespace(RUNS, NamespaceUpsert(kind="custom"))
+    store.write(RUNS, MemoryWrite(content="not a note", kind="fact", source="user"))
+    report_on(ExamplePlugin(store), only=("health",))
+    assert [row.content for row in store.spaces[RUNS].rows.values()] == ["not a note"]
+
+
 def test_a_failure_shows_the_sentence_both_sides_and_how_to_repeat_it() -> None:
     class Keeps(Store):
         def forget(self, key: UUID, requested_by: str) -> None:
@@ -55,7 +64,7 @@ def test_a_failure_shows_the_sentence_both_sides_and_how_to_repeat_it() -> None:
     assert len(failed.curl) == 5
     assert failed.curl[0].startswith("curl -sS -X PUT ")
     # The notes of the run cannot be forgotten there either; everything else is gone.
-    assert list(store.spaces) == ["custom:conformance.runs"]
+    assert list(store.spaces) == [RUNS]
 
 
 @pytest.mark.parametrize("name", [*CAPABILITIES, *EXTENSIONS])
