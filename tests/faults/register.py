@@ -71,7 +71,9 @@ class Register:
         """A read between `start` and `end` answered with this value."""
         if value is not None:
             self.values[value].seen(start, end)
-        elif self.forgotten is not None and any(v.settled < start for v in self.values.values()):
+        elif self.forgotten is not None and any(
+            known.settled < start for known in (self.forgotten, *self.values.values())
+        ):
             self.forgotten.seen(start, end)
         else:
             self.absent.seen(start, end)

@@ -9,7 +9,7 @@ import pytest
 from tests.faults.cluster import Postgres, directory
 from tests.faults.load import Load
 from tests.faults.plugin import running_plugin
-from tests.faults.recovery import assert_recovers
+from tests.faults.recovery import assert_recovers, until
 from tests.faults.verdict import assert_sound
 from tests.faults.volume import Volume, small_volume
 
@@ -51,9 +51,10 @@ async def test_a_full_disk_means_503_and_corrupts_nothing(template: Path, times:
 async def fill_and_empty(load: Load, server: Postgres, volume: Volume) -> None:
     full = perf_counter()
     await asyncio.to_thread(volume.fill)
-    while load.history.count("unavailable", since=full) < 100:
-        assert perf_counter() < full + 30, "the disk is full and nobody noticed"
-        await asyncio.sleep(0.1)
+    await until(
+        lambda: load.history.count("unavailable", since=full) > 100,
+        "the disk is full and nobody noticed",
+    )
     volume.empty()
     if not server.running:
         # It stops when even its log finds no room; a service manager starts it again.

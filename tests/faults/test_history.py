@@ -112,6 +112,17 @@ def test_a_write_of_unknown_outcome_may_be_there_or_not(outcome: Any) -> None:
         assert history.contradictions() == []
 
 
+def test_what_may_never_have_been_there_can_be_forgotten() -> None:
+    history = History()
+    change = history.write_begins("1", "a", NS, "1")
+    history.write_ends(change, "reset")
+    read(history)
+    history.forget_begins(["1"])
+    history.forget_ends(["1"], "acknowledged")
+    read(history)
+    assert history.contradictions() == []
+
+
 def test_half_a_write_is_found(history: History) -> None:
     read(history, row("a", propagation={"of": "b"}))
     assert history.contradictions() == ["1 half: a with parts of another"]
