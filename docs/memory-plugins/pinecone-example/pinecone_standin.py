@@ -18,7 +18,6 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
-from operator import mul
 from typing import Any
 
 import orjson
@@ -55,7 +54,12 @@ class Refused(Exception):
 @dataclass
 class Stored:
     values: "array[float]"
+    length: float
     metadata: Metadata
+
+    def cosine(self, terms: list[tuple[int, float]], length: float) -> float:
+        """With a vector that is given by its numbers other than zero."""
+        return sum(self.values[at] * value for at, value in terms) / (self.length * length)
 
 
 @dataclass
@@ -162,7 +166,8 @@ class StandIn:
             else value
             for key, value in metadata.items()
         }
-        return Stored(_as_float32(values), kept)
+        stored = _as_float32(values)
+        return Stored(stored, math.hypot(*stored), kept)
 
     def _check_vector(self, values: Any) -> None:
         if len(values) != self.dimension:
@@ -179,8 +184,10 @@ class StandIn:
         matches = _compile(body.get("filter") or {})
         namespace = self._namespace(body.get("namespace", ""))
         vector = _as_float32(body["vector"])
+        terms = [(at, value) for at, value in enumerate(vector) if value]
+        length = math.hypot(*vector) or 1.0
         found = (
-            (_cosine(vector, record.values), identifier, record)
+            (record.cosine(terms, length), identifier, record)
             for identifier, record in namespace.records.items()
             if matches(record.metadata)
         )
@@ -270,11 +277,6 @@ def _as_float32(values: list[float]) -> "array[float]":
         return array("f", values)
     except OverflowError:
         raise Refused("Vector values must fit a 32-bit float") from None
-
-
-def _cosine(one: "array[float]", other: "array[float]") -> float:
-    norms = math.hypot(*one) * math.hypot(*other)
-    return sum(map(mul, one, other)) / norms if norms else 0.0
 
 
 def _remove(records: dict[str, Stored], identifiers: list[str]) -> None:

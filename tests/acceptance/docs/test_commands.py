@@ -1,5 +1,6 @@
 """Every command and every Python block of the pages runs, in the order of the page."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import yaml
 from tests.acceptance.docs.sandbox import RUNNABLE, Sandbox
 from tests.unit.docs.pages import Page, page, pages
 
-SECONDS = 280.0  # for a very busy machine; a quiet one takes a tenth of it
+SECONDS = 280.0  # enough for a very busy machine
 pytestmark = pytest.mark.timeout(300)
 
 
@@ -37,11 +38,12 @@ def test_the_workflow_for_ci_works_as_it_stands(tmp_path: Path, databases: dict[
     [job] = yaml.safe_load(fence.text)["jobs"].values()
     steps = [step["run"] for step in job["steps"] if "run" in step]
     sandbox = Sandbox(tmp_path, databases)
-    # Installed it is already, and the whole run of the harness has tests of its own.
+    # It is installed already. A part of the checks will do here, which the exit code tells.
     script = "\n".join(steps).replace("make install", "")
-    script = script.replace("memory-harness run ", "memory-harness run --profile core ")
+    run = re.compile(r"^memory-harness run .*$", re.MULTILINE)
+    script = run.sub(lambda found: f"{found[0]} --only health || [ $? = 4 ]", script)
     files = {name: str(tmp_path / name) for name in ("GITHUB_PATH", "GITHUB_STEP_SUMMARY")}
     sandbox.execute(script, SECONDS, **files)
-    assert "Conformant" in (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
+    assert "| health | 4 |" in (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
     kept = {path.suffix for path in tmp_path.glob("conformance.*")}
     assert kept == {".json", ".xml", ".html", ".md", ".svg"}

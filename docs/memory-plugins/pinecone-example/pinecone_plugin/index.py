@@ -128,8 +128,8 @@ class Index:
 
     async def _settle(self, namespace: str) -> None:
         written = self._written[namespace]
-        vector = await self.placeholder()
-        await self._query(namespace, {"namespace": namespace, "vector": vector, "topK": 1}, written)
+        body = {"namespace": namespace, "vector": await self.placeholder(), "topK": 1}
+        await self._query(namespace, body | {"filter": {"key": ""}}, written)  # finds nothing
         self._settled[namespace] = max(self._settled[namespace], written)
 
     async def _query(self, namespace: str, body: dict[str, Any], wanted: int) -> list[Record]:
