@@ -1,5 +1,6 @@
 """`python -m bench`: run the measures, print the table, write JSON, Markdown and a plot."""
 
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -8,10 +9,10 @@ import typer
 from typer import echo
 
 from bench import plot, report
-from bench.catalog import CATALOG
+from bench.catalog import CATALOG, Source
 from bench.load import GENERATOR
 from bench.measure import Result, take_turns
-from bench.stage import machine, stage
+from bench.stage import Stage, machine, stage
 
 _QUICK_SECONDS = 1.0
 
@@ -43,14 +44,23 @@ def run(
     with stage(seconds=seconds, quick=quick) as prepared:
         for group in chosen:
             for source in CATALOG[group]:
-                results += [
-                    take_turns(replace(each, must=None, aim=None) if quick else each, repeats, echo)
-                    for each in source(prepared)
-                ]
+                results += _run(source, prepared, repeats)
     report.show(results)
     report.write(out, results, conditions)
     plot.write(out, results)
     echo(f"written: {out}/bench.json, {out}/bench.md")
+
+
+def _run(source: Source, prepared: Stage, repeats: int) -> Iterator[Result]:
+    measures = source(prepared)
+    try:
+        for measure in measures:
+            judged = replace(measure, must=None, aim=None) if prepared.quick else measure
+            yield take_turns(judged, repeats, echo)
+    finally:
+        # After a failure too, what was prepared goes before the server does.
+        if isinstance(measures, Generator):
+            measures.close()
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ looked_further AS MATERIALIZED (
     SELECT memory.*, home.name, greatest(home.bound / asked.size, 5) AS cut, template
     FROM asked
     CROSS JOIN home
-    CROSS JOIN unnest(asked.looser[:home.looks]) AS template
+    CROSS JOIN unnest(asked.looser[1 : home.looks]) AS template
     CROSS JOIN LATERAL memory_plugin.search_probe(
         home.name,
         replace(template, '@', home.mark)::tsquery,
