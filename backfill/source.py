@@ -180,7 +180,8 @@ def describe(url: str) -> str:
     """The address without what must not be printed."""
     try:
         parts = urlsplit(url)
-        if parts.scheme not in ("postgres", "postgresql"):
+        # An @ behind the host: the password has a / in it, and what looks like the path is secret.
+        if parts.scheme not in ("postgres", "postgresql") or "@" in parts.path:
             return "(no PostgreSQL URL)"
         host = parts.hostname or parse_qs(parts.query).get("host", ["localhost"])[0]
         port = f":{parts.port}" if parts.port else ""
@@ -210,9 +211,12 @@ async def _connect(url: str) -> Any:
             f"the legacy database {describe(url)} refuses us: {_reason(error, url)};"
             " check DATABASE_URL"
         ) from None
-    except ValueError as error:
+    except ValueError:
+        # Its text may quote a piece of a password in which a / or a ? was not escaped.
         raise ConfigurationError(
-            f"DATABASE_URL is no PostgreSQL address: {_reason(error, url)}"
+            "DATABASE_URL is no PostgreSQL address, such as"
+            " postgres://user:password@host:5432/database; in a password / ? # and @ are written"
+            " %2F %3F %23 and %40"
         ) from None
     except (TimeoutError, *_GONE) as error:
         raise SourceUnavailable(

@@ -11,15 +11,18 @@ from urllib.parse import urlsplit
 import httptools
 import httpx
 
+from contract import Address
+
 # Idle for longer, and a server with the usual 5 s may be about to close it.
 _IDLE_SECONDS = 3.0
 
 
 def lean_transport(url: str) -> httpx.AsyncBaseTransport | None:
     """The transport to a plugin at `http://…` or `unix:/…`; None leaves it to httpx."""
-    if url.startswith("unix:"):
-        return LeanTransport(path=url.removeprefix("unix:").removeprefix("//"))
-    parts = urlsplit(url)
+    address = Address.parse(url)
+    if address.socket is not None:
+        return LeanTransport(path=address.socket)
+    parts = urlsplit(address.url)
     if parts.scheme == "http" and parts.hostname:
         return LeanTransport(host=parts.hostname, port=parts.port or 80)
     return None

@@ -38,10 +38,12 @@ async def _reach(settings: Settings) -> asyncpg.Connection:
     while True:
         try:
             return await connect(settings)
-        except asyncpg.ClientConfigurationError:
+        except ValueError:
+            # Not its text: that may quote a piece of a password with a / that was not escaped.
             raise BadSetting(
                 "--database-url is not a PostgreSQL URL, such as"
-                " postgresql://user:password@host:5432/database"
+                " postgresql://user:password@host:5432/database; in a password / ? # and @ are"
+                " written %2F %3F %23 and %40"
             ) from None
         except (
             asyncpg.InvalidAuthorizationSpecificationError,

@@ -217,6 +217,8 @@ async def test_the_migrate_command_prepares_a_database_that_skip_migrate_serves(
         (["--listen=nowhere"], 2, "--listen"),
         (["--workers=0"], 2, "--workers"),
         (["--database-url=mysql://u:hidden@h/d"], 2, "--database-url"),
+        (["--database-url=postgresql://u:hidden/3@h/d"], 2, "--database-url"),
+        (["--database-url=postgresql://u:hidden@[h/d"], 2, "--database-url"),
         (
             ["--database-url=postgresql://u:hidden@127.0.0.1:1/d", "--startup-timeout=0"],
             1,

@@ -67,7 +67,11 @@ def test_a_database_that_is_not_there_is_exit_3(serve: Serve, tmp_path: Path, mo
         ("postgresql://u@127.0.0.1:1/d?password=hunter2", NOWHERE, 3),
         ("host=db user=u password=hunter2", NOWHERE, 2),
         ("postgresql://u:hunter2@[nowhere/d", NOWHERE, 2),
+        ("postgresql://u:hunter2/3@127.0.0.1/d", NOWHERE, 2),
+        ("postgresql://u:3?hunter2@127.0.0.1/d", NOWHERE, 2),
+        ("postgresql://127.0.0.1:1/hunter2@127.0.0.1/d", NOWHERE, 3),
         ("", "http://u:hunter2@127.0.0.1:1", 2),
+        ("", "http://u:hunter2/3@127.0.0.1:1", 2),
     ],
 )
 def test_a_password_is_never_printed(
