@@ -19,7 +19,8 @@ from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
-from uvicorn.supervisors import Multiprocess
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
 from plugin_postgres import listener, logs, startup
 from plugin_postgres.app import create_app
@@ -28,9 +29,6 @@ from plugin_postgres.metrics import MULTIPROCESS_DIR
 from plugin_postgres.settings import Settings
 
 _KEEP_ALIVE_SECONDS = 30
-# A worker may take longer than uvicorn's 5 s to start on a busy machine, and would be killed again
-# and again; but as long as one is silent, its parent is deaf to SIGTERM.
-_WORKER_SILENCE_SECONDS = 15
 
 log = logging.getLogger(__name__)
 
@@ -82,10 +80,22 @@ def _run_workers(settings: Settings, bound: socket.socket) -> None:
 
 class _Workers(Multiprocess):
     def keep_subprocess_alive(self) -> None:
-        before = {process.pid for process in self.processes}
-        super().keep_subprocess_alive()
-        for gone in before - {process.pid for process in self.processes}:
-            log.error("worker died and was replaced", extra={"worker": gone})
+        """Start a worker anew when it died.
+
+        uvicorn's own also waits for a sign of life of each: deaf to SIGTERM and blind to the other
+        workers meanwhile, and it kills a worker that a busy machine lets start slowly.
+        """
+        for number, worker in enumerate(self.processes):
+            if worker.process.is_alive() or self.should_exit.is_set():
+                continue
+            worker.join()
+            if worker.exitcode == STARTUP_FAILURE:
+                log.error("worker does not start", extra={"worker": worker.pid})
+                self.should_exit.set()
+                return
+            log.error("worker died and was replaced", extra={"worker": worker.pid})
+            self.processes[number] = Process(self.config, self.sockets)
+            self.processes[number].start()
 
     def terminate_all(self) -> None:
         """Let go of the socket first: what nobody will accept must be refused, not kept waiting."""
@@ -122,7 +132,6 @@ def _configuration(settings: Settings) -> uvicorn.Config:
         server_header=False,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=max(1, round(settings.shutdown_timeout)),
-        timeout_worker_healthcheck=_WORKER_SILENCE_SECONDS,
     )
 
 
