@@ -3,6 +3,8 @@
 import asyncio
 import json
 import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -98,9 +100,21 @@ class Wire:
     yet, so that a busy harness does not look like a slow plugin.
     """
 
-    def __init__(self, http: httpx.AsyncClient) -> None:
-        self.http = http
-        self.slots = asyncio.Semaphore(AT_ONCE)
+    def __init__(self, clients: Sequence[httpx.AsyncClient]) -> None:
+        # Last in, first out: the client used last has a connection that is still open.
+        self._free: asyncio.LifoQueue[httpx.AsyncClient] = asyncio.LifoQueue()
+        for client in clients:
+            for _ in range(AT_ONCE // len(clients)):
+                self._free.put_nowait(client)
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[httpx.AsyncClient]:
+        """A client that may send one request now."""
+        client = await self._free.get()
+        try:
+            yield client
+        finally:
+            self._free.put_nowait(client)
 
 
 class Recorder:
@@ -114,12 +128,12 @@ class Recorder:
 
     async def send(self, request: Request) -> Exchange:
         """The exchange, whatever the status; NoAnswer when there is no answer in time."""
-        async with self._wire.slots:
+        async with self._wire.client() as client:
             at, sent = datetime.now(UTC), time.monotonic()
             status, headers, body, failure = None, httpx.Headers(), b"", ""
             try:
                 async with asyncio.timeout(self._timeout):
-                    response = await self._wire.http.request(
+                    response = await client.request(
                         request.method, request.path, content=request.body, headers=request.headers
                     )
                 status, headers, body = response.status_code, response.headers, response.content

@@ -1,6 +1,7 @@
 """The plugin under test: a URL, a unix socket, or an ASGI application in this process."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -21,8 +22,13 @@ AsgiApp = Callable[
 ]
 Target = str | AsgiApp
 
+# A pool looks at all its connections before every request, so ten small ones are much faster
+# than one large one.
+_POOLS = 10
 _CONNECTIONS = httpx.Limits(
-    max_connections=AT_ONCE, max_keepalive_connections=AT_ONCE, keepalive_expiry=3.0
+    max_connections=AT_ONCE // _POOLS,
+    max_keepalive_connections=AT_ONCE // _POOLS,
+    keepalive_expiry=3.0,
 )
 
 
@@ -47,23 +53,32 @@ async def connect(target: Target, token: str | None) -> AsyncIterator[Wire]:
     async with AsyncExitStack() as stack:
         if isinstance(target, str):
             address = _address(target)
-            url = address.url
-            transport: httpx.AsyncBaseTransport = httpx.AsyncHTTPTransport(
-                uds=address.socket, limits=_CONNECTIONS
-            )
+            url, transports = address.url, _transports(address)
         else:
-            url = "http://plugin"
             await stack.enter_async_context(_lifespan(target))
-            transport = httpx.ASGITransport(target, raise_app_exceptions=False)
+            url = "http://plugin"
+            transports = [httpx.ASGITransport(target, raise_app_exceptions=False)]
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        client = httpx.AsyncClient(
-            base_url=url,
-            transport=transport,
-            headers=headers,
-            timeout=None,  # noqa: S113 (every request has its own deadline)
-            trust_env=False,
-        )
-        yield Wire(await stack.enter_async_context(client))
+        clients = [
+            httpx.AsyncClient(
+                base_url=url,
+                transport=transport,
+                headers=headers,
+                timeout=None,  # noqa: S113 (every request has its own deadline)
+                trust_env=False,
+            )
+            for transport in transports
+        ]
+        yield Wire([await stack.enter_async_context(client) for client in clients])
+
+
+def _transports(address: Address) -> list[httpx.AsyncBaseTransport]:
+    secure = address.url.startswith("https:")
+    verify = ssl.create_default_context() if secure else False
+    return [
+        httpx.AsyncHTTPTransport(verify=verify, uds=address.socket, limits=_CONNECTIONS)
+        for _ in range(_POOLS)
+    ]
 
 
 @asynccontextmanager
