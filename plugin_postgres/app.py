@@ -55,8 +55,7 @@ def create_app(settings: Settings) -> Starlette:
         finally:
             for task in background:
                 task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
+            await asyncio.gather(*background, return_exceptions=True)
             # Requests have had their time; what is still waiting has lost its caller.
             with suppress(TimeoutError):
                 async with asyncio.timeout(_DRAIN_SECONDS):

@@ -10,7 +10,7 @@ import logging
 import asyncpg
 
 from plugin_postgres import pgvector, sql, vectors
-from plugin_postgres.database import Database, connect
+from plugin_postgres.database import STORE_FAULTS, Database, connect
 from plugin_postgres.settings import Settings
 
 _LOCK = 7_218_306_152_946
@@ -34,7 +34,7 @@ class Indexer:
             await asyncio.sleep(_INTERVAL_SECONDS)
             try:
                 await self.build_when_calm()
-            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            except STORE_FAULTS as error:
                 # The store is down, or was stopped in the middle; the next round tries again.
                 log.warning("indexing failed", extra={"reason": type(error).__name__})
 
