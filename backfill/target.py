@@ -119,8 +119,16 @@ class Target:
                 return answer
 
     async def batch(self, writes: Sequence[BatchWrite]) -> list[MemoryWriteResponse | BatchFailure]:
-        """An answer to each write, as `contract` gives it."""
-        return await self.ask(lambda: self.client.batch(writes, timeout=BULK_TIMEOUT))
+        """An answer to each write, as `contract` gives it; at least one is not `unavailable`."""
+
+        async def call() -> list[MemoryWriteResponse | BatchFailure]:
+            answers = await self.client.batch(writes, timeout=BULK_TIMEOUT)
+            if all(is_unavailable(answer) for answer in answers):
+                # Not the plugin's words: here they may quote the content.
+                raise Unavailable("the plugin could take none of the writes of a batch")
+            return answers
+
+        return await self.ask(call)
 
     async def write(self, namespace: str, memory: MemoryWrite) -> MemoryWriteResponse:
         """The answer to one write, as `contract` gives it."""
@@ -214,7 +222,8 @@ class Target:
         pause = min(_FIRST_PAUSE * 2 ** min(failures, 10), _LONGEST_PAUSE)
         pause *= random.uniform(0.5, 1.0)  # noqa: S311 - jitter is no secret
         if error.retry_after is not None:
-            pause = min(error.retry_after, self._patience)
+            # Zero seconds, asked for again and again, would be a busy loop.
+            pause = max(min(error.retry_after, self._patience), _FIRST_PAUSE)
         self._resume_at = max(self._resume_at, _now() + pause)
         remark = f"slowing down: {error} (status {error.status})"
         if remark != self._last_remark:
@@ -258,6 +267,11 @@ async def open_target(
                 f"the plugin speaks version {health.version} of the contract, we speak 1"
             )
         yield Target(client, health, reporter, max_rps=max_rps, patience=patience)
+
+
+def is_unavailable(answer: MemoryWriteResponse | BatchFailure) -> bool:
+    """Whether the write can be sent again as it is: only the time was wrong."""
+    return isinstance(answer, BatchFailure) and answer.error.code == "unavailable"
 
 
 def _now() -> float:

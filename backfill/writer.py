@@ -8,7 +8,7 @@ from backfill.errors import ConfigurationError, TargetBroken
 from backfill.lanes import Lanes
 from backfill.mapping import LegacyRow, single_of
 from backfill.rejects import refusal
-from backfill.target import Target
+from backfill.target import Target, is_unavailable
 from contract import (
     MAX_WRITES,
     BadRequest,
@@ -99,7 +99,14 @@ class BatchWriter(Writer):
         if batch:
             await self.lanes.start(self._send(batch))
 
-    async def _send(self, items: list[Item], tries: int = 1) -> None:
+    async def _send(self, items: list[Item]) -> None:
+        tries = 0
+        while items:
+            tries += 1
+            items = await self._send_once(items, is_last=tries >= _TRIES)
+
+    async def _send_once(self, items: list[Item], *, is_last: bool) -> list[Item]:
+        """Settle what can be settled; the answer has to be sent again."""
         writes = [item.write for item in items]
         try:
             answers = await self.target.batch(writes)
@@ -111,17 +118,16 @@ class BatchWriter(Writer):
             raise ConfigurationError(f"the plugin forbids the batch: {error}") from None
         except (BadRequest, Unavailable) as error:
             await self._halve(items, error)
-            return
+            return []
         again = []
         for item, answer in zip(items, answers, strict=True):
             if isinstance(answer, MemoryWriteResponse):
                 self._accept(item, answer)
-            elif _may_pass(answer) and tries < _TRIES:
+            elif is_unavailable(answer) or (answer.error.code == "internal" and not is_last):
                 again.append(item)
             else:
                 self._refuse(item, _status(answer), answer.error.message)
-        if again:
-            await self._send(again, tries + 1)
+        return again
 
     async def _halve(self, items: list[Item], error: MemoryPluginError) -> None:
         """The request as a whole failed: find the writes that it failed for."""
@@ -164,10 +170,6 @@ class OrderedWriter(Writer):
             self._refuse(item, error.status, str(error))
         else:
             self._accept(item, answer)
-
-
-def _may_pass(answer: BatchFailure) -> bool:
-    return answer.error.code in ("internal", "unavailable")
 
 
 def _status(answer: BatchFailure) -> int:

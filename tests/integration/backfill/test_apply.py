@@ -1,6 +1,7 @@
 """`-apply` on a plugin that refuses, tires, vanishes, lies or was replaced."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
@@ -8,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from backfill import writer
-from contract import EXTENSIONS
+from contract import EXTENSIONS, MemoryWrite, MemoryWriteResponse, Unavailable
 from harness.example import Store
 from tests.integration.backfill.command import Outcome
 from tests.integration.backfill.conftest import Serve
@@ -136,6 +137,41 @@ def test_a_busy_plugin_slows_it_down_and_it_says_why(
     assert applied.code == 0
     assert len(store.home) == 30
     assert f"slowing down: the queue is full (status {status})" in applied.err
+
+
+def test_writes_of_a_batch_that_the_store_could_not_take_yet_are_not_rejected(
+    legacy: LegacyDatabase, serve: Serve, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    legacy.memories(legacy.workspace(), *(f"note {number}" for number in range(6)))
+    refusals: Counter[str] = Counter()
+    write = store.write
+
+    def tired(name: str, body: MemoryWrite) -> MemoryWriteResponse:
+        if refusals[body.content] < 2 * int(body.content.removeprefix("note ")):
+            refusals[body.content] += 1
+            raise Unavailable("the store is busy")
+        return write(name, body)
+
+    monkeypatch.setattr(store, "write", tired)
+    applied = serve()("-apply")
+    assert (applied.code, applied.report["rejected"]) == (0, 0)
+    assert len(store.home) == 6
+    assert "slowing down" in applied.err
+
+
+def test_a_store_that_takes_none_of_a_batch_for_long_ends_the_run(
+    legacy: LegacyDatabase, serve: Serve, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    legacy.memories(legacy.workspace(), "one", "two")
+
+    def down(name: str, body: MemoryWrite) -> MemoryWriteResponse:
+        raise Unavailable(f"cannot write {body.content} to {name}")
+
+    monkeypatch.setattr(store, "write", down)
+    stopped = serve()("-apply", "--patience", "0.1")
+    assert stopped.code == 3
+    assert "run the same command again" in stopped.err
+    assert "cannot write" not in stopped.err
 
 
 @pytest.mark.parametrize("without", [("list",), EXTENSIONS, ("batch",), ()])
