@@ -126,7 +126,12 @@ def _verdict(result: Verification) -> Iterator[str]:
         if result.population:
             yield confidence.sentence(result.sampled, result.population)
         whole = "every compared row is there, in its namespace, with its content"
-        if found.rejected:
+        if not result.selection.is_everything:
+            yield (
+                f"{whole}; but that was {result.selection} only: run -verify without -workspace"
+                " and -limit before the cutover"
+            )
+        elif found.rejected:
             yield f"{whole}; the cutover may go on if you give up the rows that cannot be carried"
         else:
             yield f"{whole}: the cutover may go on"
@@ -179,7 +184,7 @@ def verification_json(result: Verification) -> dict[str, Any]:
         "rejected_by_reason": dict(found.rejected),
         "proofs": result.proofs,
         "verdict": list(_verdict(result)),
-        "may_cut_over": result.exit_code == EXIT_OK,
+        "may_cut_over": result.may_cut_over,
     }
 
 

@@ -11,6 +11,11 @@ class Selection:
     workspace: UUID | None = None
     limit: int | None = None
 
+    @property
+    def is_everything(self) -> bool:
+        """Whether no row is left out."""
+        return self.workspace is None and self.limit is None
+
     def __str__(self) -> str:
         what = "all rows" if self.limit is None else f"the oldest {self.limit:,} rows"
         return what if self.workspace is None else f"{what} of workspace {self.workspace}"

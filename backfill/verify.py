@@ -31,12 +31,18 @@ _NAMES_IN_SEARCH = 100
 class Verification:
     """What was compared, how, and what came of it."""
 
+    selection: Selection
     seed: int | None
     sampled: int
     population: int
     findings: Findings
     no_extras: bool
     proofs: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def may_cut_over(self) -> bool:
+        """Whether it speaks for the whole table, and nothing speaks against the cutover."""
+        return self.selection.is_everything and self.exit_code == EXIT_OK
 
     @property
     def exit_code(self) -> int:
@@ -55,7 +61,9 @@ async def verify(run: Run, everything: Plan) -> Verification:
         run.reporter.say(f"sample drawn with --seed {seed}")
     findings = Findings(show_content=run.options.show_content)
     sampled = len(population if chosen is None else chosen)
-    result = Verification(seed, sampled, len(population), findings, run.options.no_extras)
+    result = Verification(
+        run.options.selection, seed, sampled, len(population), findings, run.options.no_extras
+    )
     pairs: Sequence[Pair] = everything.pairs
     if chosen is not None:
         pairs = only(pairs, chosen)

@@ -327,6 +327,23 @@ def test_only_the_chosen_rows_are_copied(
     assert set(store.home) == {old, new}
 
 
+@pytest.mark.parametrize("flag", ["-workspace={}", "-limit=2"])
+def test_a_verify_of_some_rows_does_not_call_for_the_cutover(
+    legacy: LegacyDatabase, serve: Serve, flag: str
+) -> None:
+    chosen = legacy.workspace()
+    legacy.fill(2, chosen)
+    backfill = serve()
+    some = flag.format(chosen)
+    backfill("-apply", some)
+    verified = backfill("-verify", some)
+    assert verified.code == 0
+    assert "every compared row is there" in verified.out
+    assert "verify without -workspace and -limit before the cutover" in verified.out
+    assert "the cutover may go on" not in verified.out
+    assert verified.report["may_cut_over"] is False
+
+
 def test_a_dry_run_writes_nothing_anywhere(
     legacy: LegacyDatabase, serve: Serve, store: Store, trouble: Troubled, tmp_path: Path
 ) -> None:
