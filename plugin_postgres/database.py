@@ -161,8 +161,12 @@ class Database:
             "SELECT set_config('synchronous_commit', 'on', false)"
             " WHERE current_setting('synchronous_commit') = 'off'"
         )
-        self.serves_vectors = await migrations.serves_vectors(connection)
-        if self.serves_vectors:
+        serves_vectors = await migrations.serves_vectors(connection)
+        if serves_vectors != self.serves_vectors:
+            # The others were made before pgvector came, and cannot send vectors.
+            self.serves_vectors = serves_vectors
+            self._pool.expire()
+        if serves_vectors:
             await pgvector.register(connection)
             await connection.execute(vectors.SESSION)
 
