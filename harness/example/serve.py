@@ -48,6 +48,7 @@ def bind(listen: str) -> tuple[socket.socket, str]:
         if listen.startswith("unix:"):
             listener = socket.socket(socket.AF_UNIX)
             listener.bind(listen.removeprefix("unix:"))
+            listener.listen()
             return listener, listen
         host, _, port = listen.rpartition(":")
         family = socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -76,10 +76,12 @@ def serving_example(address: str, *options: str) -> Iterator[str]:
     """The example in a process of its own, until Ctrl-C."""
     with start("serve-example", "--listen", address, *options) as example:
         assert example.stderr is not None
-        assert example.stderr.readline() == f"listening on {address}\n"
-        yield address
-        example.send_signal(signal.SIGINT)
-        assert example.wait(timeout=30) == 0
+        try:
+            assert example.stderr.readline() == f"listening on {address}\n"
+            yield address
+        finally:
+            example.send_signal(signal.SIGINT)
+        assert example.wait(timeout=60) == 0
 
 
 # Exit codes
