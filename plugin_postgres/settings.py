@@ -97,7 +97,8 @@ class Settings:
             setting.check(getattr(self, setting.name))
         if self.log_level not in ("debug", "info", "warning", "error"):
             raise BadSetting("--log-level must be debug, info, warning or error")
-        if self.token is not None and not (self.token.isascii() and self.token.strip()):
+        token = self.token
+        if token is not None and not (token.isascii() and token.isprintable() and token.strip()):
             raise BadSetting("--token must be printable ASCII")
 
 

@@ -53,6 +53,7 @@ def test_the_help_names_every_flag_and_variable() -> None:
         ({"log_level": "loud"}, "--log-level"),
         ({"token": " "}, "--token"),
         ({"token": "tökén"}, "--token"),
+        ({"token": "read from a file\n"}, "--token"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_refused_by_its_flag(
