@@ -34,7 +34,7 @@ def test_the_same_command_goes_on_where_it_was_killed(
 ) -> None:
     root = legacy.workspace()
     legacy.fill(ROWS, root, legacy.workspace(parent=root))
-    process = shell.start(backfill, "-apply", "--max-rps", "8", "--concurrency", "1")
+    process = shell.start(backfill, "-apply", "--max-rps", "4", "--concurrency", "1")
     try:
         wait_for_rows(target, rows, process)
         process.send_signal(how)
@@ -64,7 +64,7 @@ def test_a_plugin_that_is_killed_and_comes_back_is_waited_for(
         async with running_plugin(migrated) as plugin:
             target = TargetPlugin(plugin.listen, migrated)
             command = Command(legacy.url, plugin.listen, backfill.directory)
-            process = shell.start(command, "-apply", "--max-rps", "8", "--concurrency", "1")
+            process = shell.start(command, "-apply", "--max-rps", "4", "--concurrency", "1")
             try:
                 await asyncio.to_thread(wait_for_rows, target, 2000, process)
                 await restart(plugin)
@@ -91,7 +91,7 @@ def test_a_legacy_database_that_goes_away_ends_the_run_and_the_same_command_goes
     cluster: str, legacy: LegacyDatabase, target: TargetPlugin, backfill: Command
 ) -> None:
     legacy.fill(ROWS, legacy.workspace())
-    process = shell.start(backfill, "-apply", "--max-rps", "8", "--concurrency", "1")
+    process = shell.start(backfill, "-apply", "--max-rps", "4", "--concurrency", "1")
     try:
         wait_for_rows(target, 2000, process)
         query_database(

@@ -85,7 +85,7 @@ async def test_a_locked_row_is_passed_over_and_goes_the_next_time(
         "SELECT FROM memory_plugin.memory_records WHERE namespace = 'team:lives'"
         " ORDER BY expires_at LIMIT 1 FOR UPDATE"
     )
-    await asyncio.wait_for(janitor.clean(), 5)
+    await asyncio.wait_for(janitor.clean(), 60)
     await transaction.rollback()
     assert (await left(store))["team:lives"] == 16
     await janitor.clean()

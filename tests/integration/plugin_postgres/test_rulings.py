@@ -41,12 +41,15 @@ async def contents(client: MemoryClient, *namespaces: str, **fields: Any) -> lis
     return [memory.content for memory in await found(client, *namespaces, **fields)]
 
 
-def soon() -> datetime:
-    return datetime.now(UTC) + timedelta(milliseconds=300)
+async def passed(moment: datetime) -> None:
+    left = moment - datetime.now(UTC)
+    await asyncio.sleep(max(left.total_seconds(), 0) + 0.05)
 
 
-async def expiry() -> None:
-    await asyncio.sleep(0.4)
+async def expire(client: MemoryClient, namespace: str) -> None:
+    moment = datetime.now(UTC) + timedelta(milliseconds=200)
+    await client.patch_namespace(namespace, NamespacePatch(expires_at=moment))
+    await passed(moment)
 
 
 async def test_ruling_1_write_to_a_namespace_that_was_never_put_is_404(
@@ -155,9 +158,10 @@ async def test_ruling_7_expired_memories_are_gone_from_the_instant_they_expire(
 ) -> None:
     await client.put_namespace(A, WORKSPACE)
     await client.write(A, fact("past", expires_at=datetime(2020, 1, 1, tzinfo=UTC)))
-    gone = await client.write(A, fact("soon", expires_at=soon()))
+    soon = datetime.now(UTC) + timedelta(seconds=2)
+    gone = await client.write(A, fact("soon", expires_at=soon))
     assert await contents(client) == ["soon"]
-    await expiry()
+    await passed(soon)
     assert await contents(client) == []
     assert [memory async for memory in client.list_memories([A])] == []
     with pytest.raises(NotFound):
@@ -167,11 +171,9 @@ async def test_ruling_7_expired_memories_are_gone_from_the_instant_they_expire(
 async def test_ruling_7_an_expired_namespace_is_gone_and_put_creates_it_anew_and_empty(
     client: MemoryClient,
 ) -> None:
-    first = await client.put_namespace(
-        A, NamespaceUpsert(kind="workspace", expires_at=soon(), metadata={"old": True})
-    )
+    first = await client.put_namespace(A, NamespaceUpsert(kind="workspace", metadata={"old": True}))
     old = await client.write(A, fact("old"))
-    await expiry()
+    await expire(client, A)
     assert await contents(client) == []
     with pytest.raises(NotFound):
         await client.write(A, fact("late"))
@@ -190,9 +192,9 @@ async def test_ruling_7_an_expired_namespace_is_gone_and_put_creates_it_anew_and
 async def test_ruling_7_only_patch_rescues_an_expired_namespace_with_its_rows(
     client: MemoryClient,
 ) -> None:
-    await client.put_namespace(A, NamespaceUpsert(kind="workspace", expires_at=soon()))
+    await client.put_namespace(A, WORKSPACE)
     await client.write(A, fact("rescued"))
-    await expiry()
+    await expire(client, A)
     for useless in (
         NamespacePatch(metadata={"a": 1}),
         NamespacePatch(expires_at=datetime(2020, 1, 1, tzinfo=UTC)),
