@@ -3,7 +3,7 @@
     source    the legacy tables, in one snapshot        target    the plugin, asked with patience
     mapping   where a row belongs, or why nowhere       writer    rows become writes
     dryrun, apply, verify                               the three modes
-    merge, sighting, probe                              how verify proves a row
+    listing, sighting, probe                            how verify proves a row
     journal, rejects, findings, report                  what is written down
 
 It reaches the plugin through `contract` only, so it works on one that never heard of us.
