@@ -4,6 +4,7 @@
     ├── BadSetting             a flag or an environment variable that makes no sense
     ├── EmbeddedFailed         the embedded PostgreSQL is not installed or does not start
     ├── DatabaseUnreachable    no connection to the database within the time to start
+    ├── MigrationFailed        the database failed while its schema was migrated or checked
     └── MigrationRefused       the schema must not be touched as it is
         ├── DatabaseNewer      a later release has migrated it
         ├── MigrationChanged   a migration differs from the one that was applied
@@ -32,6 +33,10 @@ class EmbeddedFailed(PluginError):
 
 class DatabaseUnreachable(PluginError):
     """The database did not accept a connection in time."""
+
+
+class MigrationFailed(PluginError):
+    """The database failed, or this role lacks a right; what was begun is rolled back."""
 
 
 class MigrationRefused(PluginError):

@@ -8,7 +8,7 @@ import asyncpg
 
 from plugin_postgres import migrations
 from plugin_postgres.database import STORE_FAULTS, connect
-from plugin_postgres.errors import BadSetting, DatabaseUnreachable
+from plugin_postgres.errors import BadSetting, DatabaseUnreachable, MigrationFailed
 from plugin_postgres.settings import Settings
 
 _PAUSE_SECONDS = 0.5
@@ -29,6 +29,17 @@ async def prepare(settings: Settings) -> None:
                 )
         if not await migrations.serves_vectors(connection):
             log.warning("pgvector 0.8 or later is missing: serving without embeddings")
+    except asyncpg.InsufficientPrivilegeError:
+        raise MigrationFailed(
+            "the role in --database-url lacks a right that migrating needs; run"
+            " `memory-plugin-postgres migrate` once as a role that may create and alter the"
+            " schema memory_plugin"
+        ) from None
+    except STORE_FAULTS as error:
+        raise MigrationFailed(
+            f"the database failed while its schema was prepared ({type(error).__name__});"
+            " its log says why; start again"
+        ) from None
     finally:
         await connection.close()
 

@@ -5,8 +5,15 @@ import asyncio
 import asyncpg
 import pytest
 
-from plugin_postgres.errors import DatabaseNewer, MigrationChanged, MigrationPending
+from plugin_postgres import startup
+from plugin_postgres.errors import (
+    DatabaseNewer,
+    MigrationChanged,
+    MigrationFailed,
+    MigrationPending,
+)
 from plugin_postgres.migrations import available, check, migrate, serves_vectors
+from plugin_postgres.settings import Settings
 
 pytestmark = pytest.mark.anyio
 
@@ -51,6 +58,19 @@ async def test_pgvector_that_appears_later_is_used_from_the_next_start_on(databa
     finally:
         await admin.execute("DROP OWNED BY without_rights CASCADE")
         await admin.execute("DROP ROLE without_rights")
+        await admin.close()
+
+
+async def test_a_role_that_may_not_migrate_is_told_to_the_operator(database: str) -> None:
+    admin = await asyncpg.connect(database)
+    await admin.execute("CREATE ROLE only_reads LOGIN")
+    try:
+        with pytest.raises(MigrationFailed, match="lacks a right"):
+            await startup.prepare(
+                Settings(database_url=database.replace("postgres@", "only_reads@", 1))
+            )
+    finally:
+        await admin.execute("DROP ROLE only_reads")
         await admin.close()
 
 
