@@ -82,10 +82,13 @@ def test_what_is_not_claimed_is_unsupported_and_the_rest_conforms(name: str) -> 
     assert outcome(report, f"negotiation.{name}") == "pass"
 
 
-def test_a_plugin_that_claims_nothing_may_conform() -> None:
-    report = report_on(ExamplePlugin(Store(), [], []))
-    assert report.verdict == "conformant", report.reason
-    assert report.counts["unsupported"] > 80
+def test_a_plugin_that_claims_nothing_is_held_to_the_rest() -> None:
+    report = report_on(
+        ExamplePlugin(Store(), [], []), only=("generated.stateful", "negotiation", "fts")
+    )
+    assert report.failures() == []
+    judged = [result for result in report.results if result.outcome == "pass"]
+    assert {result.area for result in judged} == {"generated", "negotiation", "safety"}
 
 
 def test_an_exclusion_makes_the_verdict_partial_whatever_passed() -> None:

@@ -14,7 +14,7 @@ from harness.example.app import AnyModel
 from tests.acceptance.harness.mutants import mutant
 
 
-class _Breaks(ExamplePlugin):
+class Breaks(ExamplePlugin):
     """Answers 500 to some bodies that it should refuse."""
 
     def breaks(self, body: bytes) -> bool:
@@ -27,31 +27,31 @@ class _Breaks(ExamplePlugin):
 
 
 @mutant("A body that is no JSON is a 500.", "errors.not-json")
-class BadJsonBreaks(_Breaks):
+class BadJsonBreaks(Breaks):
     def breaks(self, body: bytes) -> bool:
         return body == b"{"
 
 
 @mutant("A body that is no UTF-8 is a 500.", "errors.not-json")
-class BadUtf8Breaks(_Breaks):
+class BadUtf8Breaks(Breaks):
     def breaks(self, body: bytes) -> bool:
         return b"\xff" in body
 
 
 @mutant("A body that is a list is a 500.", "errors.not-an-object")
-class ListBreaks(_Breaks):
+class ListBreaks(Breaks):
     def breaks(self, body: bytes) -> bool:
         return body == b"[]"
 
 
 @mutant("A bad id in a write is a 500.", "errors.bad-uuid")
-class BadUuidBreaks(_Breaks):
+class BadUuidBreaks(Breaks):
     def breaks(self, body: bytes) -> bool:
         return b"not-a-uuid" in body
 
 
 @mutant("The NUL character is a 500.", "errors.nul-character", "batch.one-bad-write")
-class NulBreaks(_Breaks):
+class NulBreaks(Breaks):
     def breaks(self, body: bytes) -> bool:
         return b"\\u0000" in body
 
@@ -62,19 +62,19 @@ class NulBreaks(_Breaks):
 
 
 @mutant("A lone surrogate is a 500.", "errors.lone-surrogate")
-class SurrogateBreaks(_Breaks):
+class SurrogateBreaks(Breaks):
     def breaks(self, body: bytes) -> bool:
         return re.search(rb"\\ud[89a-f]..", body) is not None
 
 
 @mutant("Deep nesting is a 500.", "errors.deep-nesting")
-class DepthBreaks(_Breaks):
+class DepthBreaks(Breaks):
     def breaks(self, body: bytes) -> bool:
         return b"[" * 1000 in body
 
 
 @mutant("A query that is no string is a 500.", "errors.bad-queries")
-class BadQueryBreaks(_Breaks):
+class BadQueryBreaks(Breaks):
     def breaks(self, body: bytes) -> bool:
         return b'"query": [' in body
 
@@ -243,41 +243,3 @@ class RepeatsTheBody(ExamplePlugin):
         except BadRequest as error:
             body = (await request.body()).decode(errors="replace")
             raise BadRequest(f"{error.message} in {body}") from None
-
-
-# Found by generated cases only
-
-
-@mutant("metadata with an empty key is a 500.", "generated.coverage")
-class EmptyKeyBreaks(_Breaks):
-    def breaks(self, body: bytes) -> bool:
-        return b'"": ' in body
-
-
-@mutant("A second answer has a field of the wrong type.", "generated.examples")
-class WrongTypeInTheAnswer(ExamplePlugin):
-    async def put_namespace(self, request: Request) -> Response:
-        response = await super().put_namespace(request)
-        if b'"owner"' not in bytes(response.body):
-            return response
-        body = json.loads(bytes(response.body))
-        return Response(json.dumps(body | {"expires_at": 7}), media_type="application/json")
-
-
-@mutant("Characters beyond the basic plane in content are a 500.", "generated.fuzzing")
-class AstralBreaks(_Breaks):
-    def breaks(self, body: bytes) -> bool:
-        try:
-            text = json.dumps(json.loads(body), ensure_ascii=False)
-        except ValueError:
-            return False
-        return any(char > "\u00ff" for char in text)
-
-
-@mutant("A repeated write is a 409.", "generated.stateful")
-class RepeatIsAConflict(ExamplePlugin):
-    async def write(self, request: Request) -> Response:
-        body = parse(MemoryWrite, await request.body())
-        if body.id is not None and body.id in self.store.home:
-            return Response('{"code": "bad_request", "message": "id: is taken"}', 409)
-        return await super().write(request)
