@@ -65,8 +65,8 @@ async def build_indexes(connection: Connection) -> list[int]:
         await connection.execute(
             f"CREATE INDEX CONCURRENTLY {name} ON memory_plugin.memory_records"
             f" USING hnsw ((embedding::halfvec({dimension})) halfvec_cosine_ops)"
-            # Twice pgvector's default. Over 100,000 embeddings, 64 candidates then hold 998 of 1,000
-            # of the ten nearest instead of 912; building takes 1.6 times as long.
+            # Twice pgvector's default. Over 100,000 embeddings, 64 candidates then hold 998 of
+            # 1,000 of the ten nearest instead of 912; building takes 1.6 times as long.
             " WITH (ef_construction = 128)"
             # In these words in the statement as well, or it does not know that the index serves it.
             f" WHERE (dimension = {dimension}) IS TRUE"

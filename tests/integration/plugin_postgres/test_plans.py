@@ -29,7 +29,9 @@ SELECT
     CASE WHEN n % 1000 = 0 THEN 'summary' ELSE 'fact' END,
     'agent',
     now() - n * interval '1 minute',
-    CASE WHEN n <= 2000 OR n % 40 = 1 THEN ('[' || n % 7 || ',' || n % 11 || ',' || n % 13 || ',1]')::vector END
+    CASE WHEN n <= 2000 OR n % 40 = 1 THEN
+        ('[' || n % 7 || ',' || n % 11 || ',' || n % 13 || ',1]')::vector
+    END
 FROM generate_series(1, 12000) AS n;
 
 ANALYZE memory_records;
