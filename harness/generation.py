@@ -192,7 +192,8 @@ class Generator:
             raise
 
     def walk(self) -> None:
-        """Sequences of operations along the links of the document."""
+        """Sequences of operations along the links of the document, all of them valid."""
+        self._schema.config.generation.modes = [GenerationMode.POSITIVE]
         generator = self
 
         class Walk(self._schema.as_state_machine()):  # type: ignore[misc]
@@ -201,6 +202,9 @@ class Generator:
                 generator.clear()
 
             def call(self, case: AnyCase, **_: Any) -> Response:
+                if isinstance(case.body, dict):
+                    # Most times are in the past, and what has expired leads nowhere.
+                    case.body.pop("expires_at", None)
                 return generator.response(generator.play(case))
 
             def validate_response(self, *_: Any, **__: Any) -> None:

@@ -213,6 +213,22 @@ def test_the_seed_is_in_the_report_and_repeats_the_ids() -> None:
     assert seen[0] == seen[1] != seen[2]
 
 
+def test_the_seed_repeats_the_generated_cases() -> None:
+    sent: list[list[str]] = []
+
+    class Listening(ExamplePlugin):
+        async def write(self, request: Request) -> Response:
+            if not request.path_params["name"].endswith("runs"):
+                sent[-1].append((await request.body()).decode(errors="replace"))
+            return await super().write(request)
+
+    for seed in (7, 7, 8):
+        sent.append([])
+        report_on(Listening(Store()), only=("generated.fuzzing",), seed=seed)
+    assert len(sent[0]) > 5
+    assert sent[0] == sent[1] != sent[2]
+
+
 def test_an_application_without_health_is_no_plugin() -> None:
     async def nothing(_: Any, __: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 404, "headers": []})

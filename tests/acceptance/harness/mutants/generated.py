@@ -5,7 +5,6 @@ import json
 from starlette.requests import Request
 from starlette.responses import Response
 
-from contract import MemoryWrite, parse
 from harness.example import ExamplePlugin
 from tests.acceptance.harness.mutants import mutant
 from tests.acceptance.harness.mutants.refusals import Breaks
@@ -35,12 +34,3 @@ class AstralBreaks(Breaks):
         except ValueError:
             return False
         return any(char > "\u00ff" for char in text)
-
-
-@mutant("A repeated write is a 409.", "generated.stateful")
-class RepeatIsAConflict(ExamplePlugin):
-    async def write(self, request: Request) -> Response:
-        body = parse(MemoryWrite, await request.body())
-        if body.id is not None and body.id in self.store.home:
-            return Response('{"code": "bad_request", "message": "id: is taken"}', 409)
-        return await super().write(request)
