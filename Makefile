@@ -24,7 +24,7 @@ test: $(STAMP) ## run all tests
 	$(BIN)/pytest -n 2 -m "not slow"
 
 test-faults: $(STAMP) ## kill, freeze, fill, flood and fuzz everything, for about half an hour
-	$(BIN)/pytest -n 2 tests/faults
+	$(BIN)/pytest -n 2 --dist worksteal tests/faults
 
 check: $(STAMP) ## lint, format, types and the rules of the repository, in seconds
 	$(BIN)/ruff check .
