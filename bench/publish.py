@@ -22,6 +22,7 @@ _PLACE = re.compile(r"(<!-- bench:[^>]* -->\n)(.*?)(<!-- /bench -->)", re.DOTALL
 def whole_table() -> str:
     """Everything that was measured, with the machine, for operating.md."""
     table = (KEPT / "bench.md").read_text("utf-8")
+    table += "\nThe same [by itself](figures/bench.md) and [as JSON](figures/bench.json).\n"
     if (KEPT / "growth.svg").exists():
         table += "\n![p50 and p99 over the number of memories](figures/growth.svg)\n"
     return table
