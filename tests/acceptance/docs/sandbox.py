@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -114,6 +115,9 @@ def _execute(script: str, directory: Path, environment: dict[str, str], seconds:
     finally:
         _end(shell.pid)
         shell.wait()
+        for note in directory.glob("*.pid"):  # what a command of the harness started anew
+            with suppress(ProcessLookupError):
+                _end(os.getpgid(int(note.read_text())))
     text = log.read_text(errors="replace")
     [*_, last] = re.findall(r"^@@ (.*)$", text, re.MULTILINE) or ["nothing"]
     assert code == 0, f"{last} failed ({'timeout' if code is None else code}):\n{text[-4000:]}"
