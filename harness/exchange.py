@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -100,7 +100,13 @@ class Wire:
     yet, so that a busy harness does not look like a slow plugin.
     """
 
-    def __init__(self, clients: Sequence[httpx.AsyncClient]) -> None:
+    def __init__(
+        self,
+        clients: Sequence[httpx.AsyncClient],
+        why_it_broke: Callable[[], str | None] | None = None,
+    ) -> None:
+        # Only an application in this process can say more than its answer does.
+        self.why_it_broke = why_it_broke or (lambda: None)
         # Last in, first out: the client used last has a connection that is still open.
         self._free: asyncio.LifoQueue[httpx.AsyncClient] = asyncio.LifoQueue()
         for client in clients:
@@ -125,6 +131,10 @@ class Recorder:
         self._timeout = timeout
         self.exchanges: list[Exchange] = []
         self.waits: list[float] = []
+
+    def why_it_broke(self) -> str | None:
+        """What the plugin raised instead of its last answer, if it runs in this process."""
+        return self._wire.why_it_broke()
 
     async def send(self, request: Request) -> Exchange:
         """The exchange, whatever the status; NoAnswer when there is no answer in time."""

@@ -7,14 +7,13 @@ every answer must have the shape that the document declares for it.
 
 import asyncio
 import json
-import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 from functools import cache
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import httpx
 import hypothesis
@@ -30,7 +29,6 @@ from schemathesis.generation.overrides import Override
 
 import contract
 from contract import (
-    NAMESPACE_PATTERN,
     BadRequest,
     ForgetRequest,
     ListRequest,
@@ -48,10 +46,9 @@ from contract import (
 from harness.curl import body_of
 from harness.errors import Failure, HarnessError
 from harness.exchange import Exchange
+from harness.naming import LONGEST_NAME, PATH_PART, decoded, looks_like_a_name
 from harness.trial import Trial
 
-_NAME = re.compile(NAMESPACE_PATTERN)
-_LONGEST_NAME = 256
 _SHRINKS = 60
 _ATTEMPTS = 3
 _NO_SEGMENTS = ("", ".", "..")
@@ -113,6 +110,7 @@ class Generator:
         self,
         trial: Trial,
         names: list[str],
+        long_names: list[str],
         examples: int,
         loop: asyncio.AbstractEventLoop,
         stopped: threading.Event,
@@ -120,6 +118,7 @@ class Generator:
         self._stopped = stopped
         self._trial = trial
         self._names = names
+        self._long_names = {len(name): name for name in long_names}
         self._loop = loop
         self._setup = len(trial.wire.exchanges)
         self._failure: Failure | None = None
@@ -253,7 +252,7 @@ class Generator:
     def _play(self, case: AnyCase) -> Exchange | None:
         if case.method.lower() not in _METHODS:
             return None
-        case.path_parameters = self._own(case.path_parameters)
+        case.path_parameters = self._own_path(case.path_parameters)
         path = case.formatted_path
         body = None if isinstance(case.body, NotSet) else _bytes(self._own(case.body))
         exchange = self._send(case.method, path, body)
@@ -358,14 +357,33 @@ class Generator:
     def _own(self, value: Any) -> Any:
         """The same JSON with every foreign namespace replaced by one of ours."""
         if isinstance(value, str):
-            if _NAME.fullmatch(value) and value not in self._names and len(value) <= _LONGEST_NAME:
-                return self._names[len(value) % len(self._names)]
-            return value
+            return self._own_name(value) if looks_like_a_name(value) else value
         if isinstance(value, dict):
             return {key: self._own(item) for key, item in value.items()}
         if isinstance(value, list):
             return [self._own(item) for item in value]
         return value
+
+    def _own_path(self, parameters: dict[str, Any]) -> dict[str, Any]:
+        """The same for parameters of a path, which schemathesis has percent-encoded."""
+        owned = {}
+        for key, value in parameters.items():
+            plain = decoded(str(value))
+            ours = PATH_PART.sub(lambda part: str(self._own(part[0])), plain)
+            # What names nothing goes as it was made: odd encodings are part of the case.
+            owned[key] = value if ours == plain else quote(ours, safe="")
+        return owned
+
+    def _own_name(self, name: str) -> str:
+        """One of our names: of the same length at the border, and beyond it too long as well."""
+        if name in self._names or name in self._long_names.values():
+            return name
+        if len(name) > LONGEST_NAME:
+            # Not for a plugin to accept, but one that does is cleaned up all the same.
+            too_long = self._long_names[LONGEST_NAME].ljust(len(name), "0")
+            self._trial.own(too_long)
+            return too_long
+        return self._long_names.get(len(name), self._names[len(name) % len(self._names)])
 
 
 def _drop_links(document: dict[str, Any]) -> None:

@@ -10,22 +10,21 @@ import asyncio
 import re
 import secrets
 from dataclasses import dataclass
+from functools import cache
 from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
 
-from contract import NAMESPACE_PATTERN
 from harness.curl import body_of
-from harness.errors import Failure
+from harness.errors import Failure, Trespass
 from harness.exchange import Exchange, NoAnswer, Recorder, Request
+from harness.naming import is_name, names_in
 
 RUNS = "custom:conformance.runs"
 _BLOCK = 200
 _AT_ONCE = 8
-_LONGEST = 256
-_NAME = re.compile(NAMESPACE_PATTERN)
 _WORKSPACES = 4
 _NOTE = re.compile(
     r"run ([0-9a-f]{12}) may use"
-    r" (?:the numbers below (\d+)|the name (\S+)|(namespaces of workspaces))"
+    r" (?:the numbers below (\d+)|the name ([\w:.\-]+)|(namespaces of workspaces))"
 )
 
 
@@ -36,6 +35,8 @@ class Ledger:
         self.run = run or secrets.token_hex(6)
         self.open: set[str] = set()
         self.notes: list[str] = []
+        self.no_memories: Exchange | None = None
+        """How the plugin refused a memory, if its deletion could not be tried for that reason."""
         self._wire = wire
         self._noted = 0
         self._next = 0
@@ -44,6 +45,26 @@ class Ledger:
     def prefix(self) -> str:
         """What every name of this run starts with."""
         return f"custom:conformance.{self.run}."
+
+    def owns(self, name: str) -> bool:
+        """True for the names that this run, and nobody else, may use."""
+        return name.startswith(self.prefix) or name in backfilled_by(self.run)
+
+    def guard(self, request: Request) -> None:
+        """Raise, so that nothing is sent, if what the request makes might not be ours to delete.
+
+        Trespass if it names a namespace of somebody else; Failure if it writes a memory, and
+        whether those can be deleted could not be tried.
+        """
+        foreign = sorted(name for name in names_in(request) if not self.owns(name))
+        if foreign:
+            raise Trespass(
+                f"a mistake in the harness, nothing was sent: {request.method} {request.path[:80]}"
+                f" names {foreign[0][:80]}, which is not of this run"
+            )
+        if self.no_memories is not None and writes_memories(request):
+            refused = self.no_memories
+            raise Failure(f"201 for POST {refused.request.path}", refused.shown)
 
     def name(self) -> str:
         """A fresh name of this run, to be deleted at the end."""
@@ -83,12 +104,12 @@ class Ledger:
             "source": "runtime",
             "id": str(uuid4()),
         }
-        self.notes.append(note["id"])
         for _ in range(3):
             # Between the two requests another run may end and delete the empty namespace.
             await self._send("PUT", f"/v1/namespaces/{RUNS}", {"kind": "custom"})
             answer = await self._send("POST", f"/v1/namespaces/{RUNS}/memories", note)
             if answer is None or answer.status != 404:
+                self.notes.append(note["id"])
                 return
 
     async def close(self) -> list[str]:
@@ -98,7 +119,9 @@ class Ledger:
             for note in self.notes:
                 body = {"requested_by_namespace": RUNS}
                 await self._send("DELETE", f"/v1/memories/{note}", body)
-            if await _memories_of_runs(self._wire) == []:
+            found = await _memories_of_runs(self._wire)
+            # A plugin without memories has no notes, of nobody, and cannot be searched for them.
+            if found == [] or (found is None and not self.notes):
                 await self._send("DELETE", f"/v1/namespaces/{RUNS}")
         return left
 
@@ -113,9 +136,7 @@ class Ledger:
                 self.open.discard(name)
             return None if gone else name
 
-        backfilled = backfilled_by(self.run)
-        own = sorted(n for n in names if n.startswith(self.prefix) or n in backfilled)
-        left = await asyncio.gather(*(one(name) for name in own))
+        left = await asyncio.gather(*(one(name) for name in sorted(filter(self.owns, names))))
         return [name for name in left if name is not None]
 
     async def _delete(self, name: str) -> bool:
@@ -127,7 +148,7 @@ class Ledger:
             if rescue is not None and rescue.status == 200:
                 answer = await self._send("DELETE", path)
         # A name that no plugin may hold is refused instead of not found.
-        absent = {404} if _NAME.fullmatch(name) and len(name) <= _LONGEST else {400, 404}
+        absent = {404} if is_name(name) else {400, 404}
         return answer is not None and answer.status in {204, *absent}
 
     async def _send(self, method: str, path: str, body: object = None) -> Exchange | None:
@@ -139,13 +160,18 @@ class Ledger:
             return None
 
 
+def writes_memories(request: Request) -> bool:
+    """True for the two endpoints that make memories."""
+    return request.method == "POST" and request.path.endswith(("/memories", "/memories/batch"))
+
+
 @dataclass(frozen=True)
 class Note:
     """What a run that is going on, or was killed, has written down."""
 
     memory: str
     run: str
-    names: set[str]
+    names: frozenset[str]
 
 
 async def _memories_of_runs(wire: Recorder) -> list[tuple[str, str]] | None:
@@ -167,11 +193,13 @@ async def read_notes(wire: Recorder) -> list[Note]:
     ]
 
 
-def _names_in(note: re.Match[str]) -> set[str]:
+def _names_in(note: re.Match[str]) -> frozenset[str]:
     run, below, name, workspaces = note.groups()
     if workspaces:
         return backfilled_by(run)
-    return {name} if name else {f"custom:conformance.{run}.{n}" for n in range(int(below))}
+    if name:
+        return frozenset([name])
+    return frozenset(f"custom:conformance.{run}.{n}" for n in range(int(below)))
 
 
 def workspaces_of(run: str) -> list[UUID]:
@@ -179,10 +207,11 @@ def workspaces_of(run: str) -> list[UUID]:
     return [uuid5(NAMESPACE_URL, f"custom:conformance.{run} {n}") for n in range(_WORKSPACES)]
 
 
-def backfilled_by(run: str) -> set[str]:
+@cache
+def backfilled_by(run: str) -> frozenset[str]:
     """The namespaces that a backfill of those workspaces may fill."""
     kinds = ("workspace", "team", "org")
-    return {f"{kind}:{workspace}" for kind in kinds for workspace in workspaces_of(run)}
+    return frozenset(f"{kind}:{workspace}" for kind in kinds for workspace in workspaces_of(run))
 
 
 async def clean_up(wire: Recorder) -> tuple[list[str], list[str]]:

@@ -79,6 +79,10 @@ class Comparison(_Part):
 class Report(_Part):
     """One run: who tested whom, with what, and what came out."""
 
+    model_config = ConfigDict(
+        json_schema_extra={"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    )
+
     format: Literal["memory-harness-report/1"] = "memory-harness-report/1"
     verdict: Verdict
     reason: str = Field(description="The verdict in a sentence for people.")

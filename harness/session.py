@@ -21,6 +21,7 @@ from harness.trial import Trial
 
 SAFETY = "safety.deletes-what-it-made"
 _HEALTH = Request("GET", "/v1/health", None)
+_SHOWN = 300
 
 
 class Session:
@@ -157,6 +158,8 @@ async def identify(wire: Recorder, url: str) -> Plugin:
     except HarnessError:
         body = None
     if not isinstance(body, dict) or not {"status", "capabilities"} & body.keys():
+        if broke := wire.why_it_broke():
+            raise Unreachable(f"{url} broke on GET /v1/health: {broke[:_SHOWN]}")
         raise Unreachable(
             f"something answers at {url}, but it is no memory plugin:"
             f" GET /v1/health gave {answer.shown[:120]!r}. Is the address right?"

@@ -12,14 +12,10 @@ from contract.address import Address
 from harness.errors import ConfigurationError
 from harness.exchange import AT_ONCE, Wire
 
-AsgiApp = Callable[
-    [
-        MutableMapping[str, Any],
-        Callable[[], Awaitable[MutableMapping[str, Any]]],
-        Callable[[MutableMapping[str, Any]], Awaitable[None]],
-    ],
-    Awaitable[None],
-]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+AsgiApp = Callable[[Message, Receive, Send], Awaitable[None]]
 Target = str | AsgiApp
 
 # A pool looks at all its connections before every request, so ten small ones are much faster
@@ -50,6 +46,7 @@ def _address(url: str) -> Address:
 @asynccontextmanager
 async def connect(target: Target, token: str | None) -> AsyncIterator[Wire]:
     """The wire to the target. An application is started before and stopped after."""
+    watched = None
     async with AsyncExitStack() as stack:
         if isinstance(target, str):
             address = _address(target)
@@ -57,7 +54,8 @@ async def connect(target: Target, token: str | None) -> AsyncIterator[Wire]:
         else:
             await stack.enter_async_context(_lifespan(target))
             url = "http://plugin"
-            transports = [httpx.ASGITransport(target, raise_app_exceptions=False)]
+            watched = _Watched(target)
+            transports = [httpx.ASGITransport(watched, raise_app_exceptions=False)]
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         clients = [
             httpx.AsyncClient(
@@ -69,7 +67,30 @@ async def connect(target: Target, token: str | None) -> AsyncIterator[Wire]:
             )
             for transport in transports
         ]
-        yield Wire([await stack.enter_async_context(client) for client in clients])
+        entered = [await stack.enter_async_context(client) for client in clients]
+        yield Wire(entered, watched.why_it_broke if watched else None)
+
+
+class _Watched:
+    """An application, and the last exception that it let out instead of an answer."""
+
+    def __init__(self, app: AsgiApp) -> None:
+        self._app = app
+        self._raised: Exception | None = None
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        self._raised = None
+        try:
+            await self._app(scope, receive, send)
+        except Exception as error:
+            self._raised = error
+            raise
+
+    def why_it_broke(self) -> str | None:
+        """Type and message of the exception; to be shown only if the request had no content."""
+        if self._raised is None:
+            return None
+        return f"{type(self._raised).__qualname__}: {self._raised}".removesuffix(": ")
 
 
 def _transports(address: Address) -> list[httpx.AsyncBaseTransport]:
@@ -84,8 +105,8 @@ def _transports(address: Address) -> list[httpx.AsyncBaseTransport]:
 @asynccontextmanager
 async def _lifespan(app: AsgiApp) -> AsyncIterator[None]:
     """Run the application's startup and shutdown, as a server would."""
-    inbox: asyncio.Queue[MutableMapping[str, Any]] = asyncio.Queue()
-    outbox: asyncio.Queue[MutableMapping[str, Any]] = asyncio.Queue()
+    inbox: asyncio.Queue[Message] = asyncio.Queue()
+    outbox: asyncio.Queue[Message] = asyncio.Queue()
 
     async def talk() -> None:
         try:

@@ -80,11 +80,14 @@ class Trial:
         raw: bytes | None = None,
         headers: Mapping[str, str] = JSON_HEADERS,
     ) -> Exchange:
-        """Any request: `body` is sent as JSON, `raw` as it is."""
+        """Any request that stays in this run's namespaces: `body` goes as JSON, `raw` as it is.
+
+        Every request of every check comes through here, and is looked at before it is sent.
+        """
         content = raw if raw is not None or body is None else body_of(body)
-        return await self.wire.send(
-            Request(method, path, content, dict(headers) if content is not None else {})
-        )
+        request = Request(method, path, content, dict(headers) if content is not None else {})
+        self._ledger.guard(request)
+        return await self.wire.send(request)
 
     def name(self) -> str:
         """The name of a namespace of this check's own, which does not exist yet."""
@@ -107,6 +110,10 @@ class Trial:
         """Have a name deleted in the end that starts with one of this check's names."""
         self._ledger.open.add(name)
         self.names.add(name)
+
+    def write_no_memories(self, refused: Exchange) -> None:
+        """From now on no check of the run writes a memory: the plugin refused the first one."""
+        self._ledger.no_memories = refused
 
     async def put(self, name: str, **fields: Any) -> Exchange:
         """PUT a namespace, of kind custom unless the fields say otherwise."""

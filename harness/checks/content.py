@@ -72,22 +72,47 @@ async def awkward_characters(trial: Trial) -> None:
 
 @check("content.long", _UNCHANGED)
 async def long(trial: Trial) -> None:
-    """Writes 70 KiB and 1 MiB: kept whole, or refused with 413. Never cut."""
+    """Writes 70 KiB and 1 MiB: kept whole, or refused with 413. Never cut.
+
+    A limit is allowed, and a warning says where it is, because what is longer is lost to callers.
+    """
     name = await trial.namespace()
-    for size in (70 * 1024, 1024 * 1024):
-        # The end differs from the rest, so that a cut shows.
-        content = "memory " * (size // 7) + f"END {size}"
-        answer = await trial.write(name, content)
+    kept = 0
+    for size in (70, 1024):
+        answer = await trial.write(name, _of_size(size))
         if answer.status == 413:
             answer.envelope()
-            trial.warn(f"content of {size} bytes is refused")
-            continue
+            limit = await _limit(trial, name, kept, size)
+            trial.warn(
+                f"content of more than {limit} KiB is refused with 413; the contract allows a"
+                " limit, so this is only a warning: callers cannot keep what is longer"
+            )
+            return
         memory_id = answer.expect(201).object.get("id")
         rows = {str(row.id): row.content for row in await trial.found(name)}
-        got = rows.get(str(memory_id), "")
+        got, content = rows.get(str(memory_id), ""), _of_size(size)
         expect_equal("length of the content", len(got), len(content))
         expect_equal("end of the content", got[-20:], content[-20:])
         expect_equal("content is the same", got == content, True)
+        kept = size
+
+
+def _of_size(kibibytes: int) -> str:
+    """The end differs from the rest, so that a cut shows."""
+    end = f"END {kibibytes}"
+    return ("memory " * (kibibytes * 147))[: kibibytes * 1024 - len(end)] + end
+
+
+async def _limit(trial: Trial, name: str, kept: int, refused: int) -> int:
+    """How many KiB are kept at most, between a size that is kept and one that is refused."""
+    while refused - kept > 1:
+        middle = (kept + refused) // 2
+        answer = (await trial.write(name, _of_size(middle))).expect(201, 413)
+        if answer.status == 201:
+            kept = middle
+        else:
+            refused = middle
+    return kept
 
 
 @check("content.long-multibyte", _UNCHANGED)
@@ -98,7 +123,10 @@ async def long_multibyte(trial: Trial) -> None:
     answer = await trial.write(name, content)
     if answer.status == 413:
         answer.envelope()
-        trial.warn("content of 90,000 bytes is refused")
+        trial.warn(
+            "content of 30,000 characters in 90,000 bytes is refused with 413; the contract allows"
+            " a limit, and content.long says where it is"
+        )
         return
     answer.expect(201)
     got = (await trial.one(name)).content

@@ -19,10 +19,12 @@ async def _play(trial: Trial, kind: str, examples: int = 1) -> None:
     from harness.generation import Generator, in_thread
 
     names = [await trial.namespace() for _ in range(3)] + [trial.name()]
+    # The border that the schema draws is at 256; the generator likes it and the one before.
+    long_names = [await trial.special_name("." + "0" * 256, longest=n) for n in (255, 256)]
     loop = asyncio.get_running_loop()
 
     def work(stopped: threading.Event) -> None:
-        generator = Generator(trial, names, examples, loop, stopped)
+        generator = Generator(trial, names, long_names, examples, loop, stopped)
         if kind == "walk":
             generator.walk()
             return

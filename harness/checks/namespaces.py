@@ -43,13 +43,20 @@ async def has_four_kinds(trial: Trial) -> None:
 
 @check("namespaces.put-refreshes", "PUT is an upsert that creates or refreshes.")
 async def put_refreshes(trial: Trial) -> None:
-    """PUTs twice: the same namespace, made when it was made, with the memories it had."""
+    """PUTs twice: the same namespace, made when it was made."""
     name = trial.name()
     first = namespace_of(await trial.put(name))
-    await trial.written(name, "still here")
     await trial.sleep(0.05)
     second = namespace_of(await trial.put(name))
     expect_equal("created_at after a second PUT", second.created_at, first.created_at)
+
+
+@check("namespaces.refresh-keeps-memories", "PUT is an upsert that creates or refreshes.")
+async def refresh_keeps_memories(trial: Trial) -> None:
+    """PUTs a namespace with a memory in it again, as callers do before every commit."""
+    name = await trial.namespace()
+    await trial.written(name, "still here")
+    (await trial.put(name)).expect(200)
     expect_equal("memories after a second PUT", await trial.contents(name), ["still here"])
 
 

@@ -1,16 +1,20 @@
 """A run against a real application: what it finds, what it says, what it leaves behind."""
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
 import pytest
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from contract import (
     CAPABILITIES,
     EXTENSIONS,
+    BadRequest,
     MemoryWrite,
     MemoryWriteResponse,
     Namespace,
@@ -103,6 +107,68 @@ def test_operational_without_commands_is_partial() -> None:
         "excluded"
     }
     assert report.verdict == "partial"
+
+
+class NamespacesOnly(ExamplePlugin):
+    """What an author has on the first day: health and namespaces, no memories."""
+
+    def routes(self) -> Iterable[Route]:
+        started = ("/v1/health", "/v1/namespaces/{name}")
+        return [route for route in super().routes() if route.path in started]
+
+
+def test_a_plugin_without_memories_yet_can_be_tried_with_what_it_has() -> None:
+    store = Store()
+    report = report_on(NamespacesOnly(store, [], []), only=("health", "namespaces.put*"))
+    assert (report.verdict, report.exit_code) == ("partial", 4), report.reason
+    assert {r.outcome for r in report.results if r.id.startswith("namespaces.put-")} == {"pass"}
+    assert outcome(report, "safety.deletes-what-it-made") == "pass"
+    assert report.left_behind == []
+    assert store.spaces == {}
+
+
+def test_a_plugin_without_memories_fails_the_checks_that_write_some() -> None:
+    store = Store()
+    report = report_on(NamespacesOnly(store, [], []), only=("namespaces", "writes"))
+    assert report.verdict == "not conformant"
+    assert outcome(report, "namespaces.put-creates") == "pass"
+    failed = next(r for r in report.results if r.id == "namespaces.refresh-keeps-memories")
+    assert failed.outcome == "fail"
+    assert failed.expected is not None
+    assert failed.expected.startswith("201 for POST /v1/namespaces/")
+    assert store.spaces == {}
+
+
+def test_nothing_is_run_against_a_plugin_without_memories_that_cannot_delete() -> None:
+    class Forever(Store):
+        def delete_namespace(self, name: str) -> None:
+            pass
+
+    report = report_on(NamespacesOnly(Forever(), [], []), only=("health", "namespaces"))
+    assert [result.id for result in report.results if result.outcome == "fail"] == [
+        "safety.deletes-what-it-made"
+    ]
+    assert report.counts["pass"] == 0
+
+
+def test_no_memory_is_written_when_the_first_could_not_be() -> None:
+    class Late(ExamplePlugin):
+        """Has no memories while the harness looks whether it can delete them, and later has."""
+
+        posts = 0
+
+        async def write(self, request: Request) -> Response:
+            if request.path_params["name"] == RUNS:
+                return await super().write(request)
+            self.posts += 1
+            if self.posts == 1:
+                raise HTTPException(404)
+            return await super().write(request)
+
+    plugin = Late(Store())
+    report = report_on(plugin, only=("writes", "batch", "generated"))
+    assert outcome(report, "writes.makes-a-fresh-id") == "fail"
+    assert plugin.posts == 1
 
 
 def test_nothing_is_run_against_a_plugin_that_cannot_delete() -> None:
@@ -236,6 +302,43 @@ def test_an_application_without_health_is_no_plugin() -> None:
 
     with pytest.raises(Unreachable, match="no memory plugin"):
         run(nothing)
+
+
+def test_an_application_that_raises_is_told_what_it_raised_and_not_asked_for_its_address() -> None:
+    class NoStore(ExamplePlugin):
+        async def health(self, request: Request) -> Response:  # noqa: ARG002 (it is the signature)
+            raise RuntimeError("the pool was never opened")
+
+    async def bare(scope: Any, receive: Any, send: Any) -> None:  # noqa: ARG001 (likewise)
+        raise KeyError("DATABASE_URL")
+
+    for app, raised in (
+        (NoStore(Store()).app, "RuntimeError: the pool was never opened"),
+        (bare, "KeyError: 'DATABASE_URL'"),
+    ):
+        with pytest.raises(Unreachable) as refused:
+            run(app)
+        assert str(refused.value).endswith(f" broke on GET /v1/health: {raised}")
+
+
+@pytest.mark.parametrize(("status", "outcome"), [(413, "warn"), (400, "fail")])
+def test_a_limit_of_the_content_is_a_warning_that_says_where_it_is(
+    status: int, outcome: str
+) -> None:
+    class UpTo(Store):
+        def write(self, name: str, body: MemoryWrite) -> MemoryWriteResponse:
+            if len(body.content) > 900 * 1024:
+                raise BadRequest("body: too large", status=413)
+            if len(body.content) > 300 * 1024:
+                raise BadRequest("content: too long", status=status)
+            return super().write(name, body)
+
+    report = report_on(ExamplePlugin(UpTo()), only=("content.long",))
+    [found] = [result for result in report.results if result.id == "content.long"]
+    assert found.outcome == outcome
+    if outcome == "warn":
+        assert found.message is not None
+        assert "more than 300 KiB is refused with 413;" in found.message
 
 
 def test_an_application_is_started_and_stopped() -> None:

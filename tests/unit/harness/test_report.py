@@ -18,6 +18,8 @@ def test_the_published_schema_is_that_of_the_model() -> None:
     # To publish a changed model: write Report.model_json_schema(mode="serialization") there.
     published = json.loads(SCHEMA.read_text())
     assert published == Report.model_json_schema(mode="serialization")
+    assert published["$schema"] == Draft202012Validator.META_SCHEMA["$id"]
+    Draft202012Validator.check_schema(published)
 
 
 def test_a_report_is_valid_by_the_published_schema() -> None:

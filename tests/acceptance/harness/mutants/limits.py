@@ -1,5 +1,6 @@
 """Plugins that return more or fewer memories than asked for."""
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from starlette.requests import Request
@@ -51,11 +52,11 @@ class FairShare(Store):
         return halves[0] + halves[1]
 
 
-class _Lenient(ExamplePlugin):
+class _Lenient(ExamplePlugin, ABC):
     """Reads a search with a limit that it should refuse."""
 
-    def repair(self, limit: Any) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def repair(self, limit: Any) -> Any: ...
 
     async def search(self, request: Request) -> Response:
         try:

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import unicodedata
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from uuid import UUID, uuid5
 
@@ -156,11 +157,11 @@ class BlankContent(ExamplePlugin):
 # Content
 
 
-class _Rewrites(Store):
+class _Rewrites(Store, ABC):
     """Keeps other content than was sent."""
 
-    def rewrite(self, content: str) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def rewrite(self, content: str) -> str: ...
 
     def write(self, name: str, body: MemoryWrite) -> MemoryWriteResponse:
         content = self.rewrite(body.content)

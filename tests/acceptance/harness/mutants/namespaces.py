@@ -34,7 +34,7 @@ class PutResetsCreatedAt(Store):
         return self.spaces[name].stored
 
 
-@mutant("A second PUT empties the namespace.", "namespaces.put-refreshes")
+@mutant("A second PUT empties the namespace.", "namespaces.refresh-keeps-memories")
 class PutEmpties(Store):
     def put_namespace(self, name: str, body: NamespaceUpsert) -> Namespace:
         stored = super().put_namespace(name, body)

@@ -1,5 +1,6 @@
 """Plugins whose pins do not hold, or hold too well."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -13,11 +14,11 @@ from tests.acceptance.harness.mutants import edited, mutant
 from tests.acceptance.harness.ranking import Ranks, newest, plain
 
 
-class _IgnoresPins(Ranks):
+class _IgnoresPins(Ranks, ABC):
     """Ignores the pins of some searches."""
 
-    def ignores(self, body: SearchRequest) -> bool:
-        raise NotImplementedError
+    @abstractmethod
+    def ignores(self, body: SearchRequest) -> bool: ...
 
     def ranked(self, rows: list[Row], body: SearchRequest) -> Iterable[Row]:
         if not self.ignores(body):

@@ -2,6 +2,7 @@
 
 import json
 import re
+from abc import ABC, abstractmethod
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -14,11 +15,11 @@ from harness.example.app import AnyModel
 from tests.acceptance.harness.mutants import mutant
 
 
-class Breaks(ExamplePlugin):
+class Breaks(ExamplePlugin, ABC):
     """Answers 500 to some bodies that it should refuse."""
 
-    def breaks(self, body: bytes) -> bool:
-        raise NotImplementedError
+    @abstractmethod
+    def breaks(self, body: bytes) -> bool: ...
 
     async def read(self, model: type[AnyModel], request: Request) -> AnyModel:
         if self.breaks(await request.body()):
@@ -184,15 +185,15 @@ class ReplacesSurrogates(ExamplePlugin):
         return self.heed(parse(model, body))
 
 
-class _Answers(ExamplePlugin):
+class _Answers(ExamplePlugin, ABC):
     """Answers errors in its own way."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.app.exception_handlers = {**self.app.exception_handlers, HTTPException: self.error}
 
-    async def error(self, request: Request, error: Exception) -> Response:
-        raise NotImplementedError
+    @abstractmethod
+    async def error(self, request: Request, error: Exception) -> Response: ...
 
 
 @mutant("The 404 of a path is text.", "errors.unknown-path", "negotiation.list", without=("list",))

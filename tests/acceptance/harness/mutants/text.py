@@ -2,6 +2,7 @@
 
 import random
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -12,11 +13,11 @@ from tests.acceptance.harness.mutants import mutant
 from tests.acceptance.harness.ranking import Ranks, newest, plain
 
 
-class _Matches(Ranks):
+class _Matches(Ranks, ABC):
     """Matches words differently; all that match, newest first."""
 
-    def matches(self, content: str, query: str) -> bool:
-        raise NotImplementedError
+    @abstractmethod
+    def matches(self, content: str, query: str) -> bool: ...
 
     def ranked(self, rows: list[Row], body: SearchRequest) -> Iterable[Row]:
         if not body.query or not body.query.strip() or body.embedding is not None:
