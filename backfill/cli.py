@@ -1,11 +1,13 @@
 """`memory-backfill`: the options, and what they start."""
 
 import os
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 import typer
+from typer.core import TyperCommand
 
 from backfill.errors import BackfillError
 from backfill.main import Mode, run_mode
@@ -56,7 +58,43 @@ app = typer.Typer(
 )
 
 
-@app.command(help=_HELP, epilog=_EPILOG)
+class _Command(TyperCommand):
+    """Names an unknown option as it was typed; the parser would call `-aply` `-a`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        takes_value = {
+            name: not getattr(option, "is_flag", False)
+            for option in self.get_params(ctx)
+            for name in option.opts
+        }
+        rest = iter(args)
+        for argument in rest:
+            name, equals, _ = argument.partition("=")
+            if name in takes_value:
+                if takes_value[name] and not equals:
+                    next(rest, None)
+            elif name.startswith("-"):
+                ctx.fail(f"No such option: {name}{_suggestion(name, list(takes_value))}")
+        return super().parse_args(ctx, args)
+
+
+def _suggestion(typed: str, options: list[str]) -> str:
+    """The nearest option, with as many dashes as were typed where it has such a form."""
+    words = {option.lstrip("-") for option in options}
+    nearest = get_close_matches(typed.lstrip("-"), words, n=1)
+    if not nearest:
+        return ""
+    forms = [option for option in options if option.lstrip("-") == nearest[0]]
+    forms.sort(key=lambda form: form.startswith("--") != typed.startswith("--"))
+    return f". Did you mean {forms[0]}?"
+
+
+@app.command(
+    cls=_Command,
+    help=_HELP,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 def backfill(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", "-dry-run", help="Say what an apply would do.")
@@ -74,11 +112,15 @@ def backfill(
         int | None, typer.Option("--limit", "-limit", min=1, help="Only the oldest N rows.")
     ] = None,
     verify_sample: Annotated[
-        int,
+        int | None,
         typer.Option(
-            "--verify-sample", "-verify-sample", min=1, help="Compare so many workspaces."
+            "--verify-sample",
+            "-verify-sample",
+            min=1,
+            show_default=str(DEFAULT_SAMPLE),
+            help="Compare so many workspaces.",
         ),
-    ] = DEFAULT_SAMPLE,
+    ] = None,
     verify_all: Annotated[
         bool, typer.Option("--verify-all", help="Compare all workspaces.")
     ] = False,
@@ -131,6 +173,10 @@ def backfill(
         modes.append("verify")
     if len(modes) != 1:
         raise typer.BadParameter("give exactly one of -dry-run, -apply, -verify")
+    if verify_all and (verify_sample is not None or seed is not None):
+        raise typer.BadParameter(
+            "--verify-all compares all workspaces: leave out -verify-sample and --seed"
+        )
     if not database_url:
         raise typer.BadParameter("set DATABASE_URL, or give --database-url")
     if not plugin_url:
@@ -141,7 +187,7 @@ def backfill(
         selection=Selection(workspace, limit),
         state_dir=state_dir or _default_state_dir(),
         request_timeout=os.environ.get("MEMORY_PLUGIN_TIMEOUT") or None,
-        verify_sample=None if verify_all else verify_sample,
+        verify_sample=None if verify_all else verify_sample or DEFAULT_SAMPLE,
         seed=seed,
         concurrency=concurrency,
         max_rps=max_rps,

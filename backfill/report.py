@@ -45,9 +45,9 @@ def forecast_lines(forecast: Forecast, rejects: Rejects, target: Target) -> Iter
     if len(forecast.oddities) > _ODDITIES_SHOWN:
         yield f"… and {len(forecast.oddities) - _ODDITIES_SHOWN:,} more such workspaces"
     how = "batches" if "batch" in target.extensions else "single writes, each namespace in order"
-    yield f"apply: about {forecast.apply_requests:,} requests, {how}"
+    yield f"requests to apply: about {forecast.apply_requests:,}, {how}"
     bound = "at most about" if forecast.verify_requests_are_most else "about"
-    yield f"verify of everything: {bound} {forecast.verify_requests:,} requests; the proof is"
+    yield f"requests to verify everything: {bound} {forecast.verify_requests:,}; the proof is"
     for proof, count in forecast.proofs.most_common():
         yield f"  {proof}: {count:,} namespaces"
     yield "nothing was written"

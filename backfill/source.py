@@ -1,6 +1,7 @@
 """The legacy database: read only, in one snapshot, a page at a time."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -265,6 +266,8 @@ def _reading() -> Iterator[None]:
 
 def _reason(error: Exception, url: str) -> str:
     """What the driver says, unless it repeats the address with what is secret in it."""
+    if isinstance(error, socket.gaierror):
+        return "its host name cannot be resolved; check DATABASE_URL"
     text = f"{type(error).__name__}: {error}".rstrip(": ")
     secrets = _secrets(url)
     return type(error).__name__ if any(secret in text for secret in secrets) else text

@@ -259,7 +259,10 @@ async def open_target(
         except Unavailable as error:
             raise TargetUnavailable(f"the plugin at {url} is not healthy: {error}") from None
         except MemoryPluginError as error:
-            raise TargetUnavailable(f"what answers at {url} is no memory plugin: {error}") from None
+            raise ConfigurationError(
+                f"what answers at {url} is no memory plugin ({error}); check MEMORY_PLUGIN_URL:"
+                " it is the plugin's address without /v1"
+            ) from None
         if health.status != "ok":
             raise TargetUnavailable(f"the plugin at {url} says of itself that it is degraded")
         if not health.version.startswith("1."):

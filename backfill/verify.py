@@ -57,8 +57,6 @@ async def verify(run: Run, everything: Plan) -> Verification:
     """Compare a sample of the workspaces, or all of them."""
     population = everything.known_workspaces()
     seed, chosen = _draw(population, run.options.verify_sample, run.options.seed)
-    if seed is not None:
-        run.reporter.say(f"sample drawn with --seed {seed}")
     findings = Findings(show_content=run.options.show_content)
     sampled = len(population if chosen is None else chosen)
     result = Verification(

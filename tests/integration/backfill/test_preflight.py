@@ -38,6 +38,18 @@ def test_a_degraded_plugin_is_exit_3(
     assert trouble.paths == ["/v1/health"]
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_an_address_that_is_no_plugins_is_exit_2(
+    serve: Serve, trouble: Troubled, legacy: LegacyDatabase, tmp_path: Path, mode: str
+) -> None:
+    url = f"{serve().plugin_url}/v1"
+    outcome = Command(legacy.url, url, tmp_path)(mode)
+    assert outcome.code == 2
+    assert f"what answers at {url} is no memory plugin" in outcome.err
+    assert "check MEMORY_PLUGIN_URL: it is the plugin's address without /v1" in outcome.err
+    assert trouble.paths == ["/v1/v1/health"]
+
+
 def test_a_plugin_that_wants_a_token_is_exit_2(
     legacy: LegacyDatabase, serve: Serve, trouble: Troubled
 ) -> None:
@@ -57,6 +69,15 @@ def test_a_database_that_is_not_there_is_exit_3(serve: Serve, tmp_path: Path, mo
     outcome = Command(url, serve().plugin_url, tmp_path)(mode)
     assert outcome.code == 3
     assert "the legacy database 127.0.0.1:1/platform cannot be reached" in outcome.err
+    assert "hunter2" not in outcome.err + str(outcome.report)
+
+
+def test_a_host_name_that_cannot_be_resolved_is_said_in_words(serve: Serve, tmp_path: Path) -> None:
+    url = "postgresql://operator:hunter2@no-such-host.invalid/platform"
+    outcome = Command(url, serve().plugin_url, tmp_path)("-dry-run")
+    assert outcome.code == 3
+    assert "its host name cannot be resolved; check DATABASE_URL" in outcome.err
+    assert "gaierror" not in outcome.err
     assert "hunter2" not in outcome.err + str(outcome.report)
 
 

@@ -97,6 +97,43 @@ def test_values_that_make_no_sense_are_usage_errors(
     assert started == []
 
 
+@pytest.mark.parametrize("extra", ["-verify-sample=20", "--verify-sample=50", "--seed=7"])
+def test_a_sample_of_all_workspaces_is_a_usage_error(
+    started: list[tuple[Mode, Options]], extra: str
+) -> None:
+    code, output = run("-verify", extra, "--verify-all")
+    assert (code, started) == (2, [])
+    assert "leave out -verify-sample" in output
+
+
+def test_all_workspaces_are_no_sample(started: list[tuple[Mode, Options]]) -> None:
+    assert run("-verify", "--verify-all")[0] == 0
+    assert started[0][1].verify_sample is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("-aply", "No such option: -aply. Did you mean -apply?"),
+        ("--aply", "No such option: --aply. Did you mean --apply?"),
+        ("-verify-sampel=20", "No such option: -verify-sampel. Did you mean -verify-sample?"),
+        ("-verify-all", "No such option: -verify-all. Did you mean --verify-all?"),
+        ("-xyz", "No such option: -xyz\n"),
+    ],
+)
+def test_a_flag_that_does_not_exist_is_named_as_it_was_typed(
+    started: list[tuple[Mode, Options]], typed: str, said: str
+) -> None:
+    code, output = run("-verify", typed)
+    assert (code, started) == (2, [])
+    assert said in output
+
+
+def test_a_value_may_look_like_a_flag(started: list[tuple[Mode, Options]]) -> None:
+    assert run("-apply", "--json", "-report")[0] == 0
+    assert started[0][1].json == Path("-report")
+
+
 def test_the_environment_says_where(started: list[tuple[Mode, Options]]) -> None:
     run("-apply")
     ((_, options),) = started
@@ -118,7 +155,9 @@ def test_without_an_address_it_does_not_guess_one(
 
 
 def test_the_help_has_examples_and_the_exit_codes() -> None:
-    _, output = run("--help")
+    code, output = run("--help")
+    assert (code, output) == run("-h")
+    assert code == 0
     assert "memory-backfill -verify -verify-sample=200" in output
     for code in range(5):
         assert f"\n    {code}  " in output
