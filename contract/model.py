@@ -113,7 +113,8 @@ def _message(row: Any) -> str:
         return str(row["ctx"]["error"])
     if kind in _MESSAGES:
         return _MESSAGES[kind]
-    text: str = row["msg"]
+    # A list is counted "after validation, not 0", which says nothing to whoever sent it.
+    text: str = row["msg"].partition(" after validation")[0]
     for start in ("Input should ", "String should ", "List should "):
         if text.startswith(start):
             return "must " + text.removeprefix(start)

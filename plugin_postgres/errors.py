@@ -5,10 +5,11 @@
     ├── EmbeddedFailed         the embedded PostgreSQL is not installed or does not start
     ├── DatabaseUnreachable    no connection to the database within the time to start
     ├── MigrationFailed        the database failed while its schema was migrated or checked
-    └── MigrationRefused       the schema must not be touched as it is
-        ├── DatabaseNewer      a later release has migrated it
-        ├── MigrationChanged   a migration differs from the one that was applied
-        └── MigrationPending   it is older than this release and migrating is switched off
+    ├── MigrationRefused       the schema must not be touched as it is
+    │   ├── DatabaseNewer      a later release has migrated it
+    │   ├── MigrationChanged   a migration differs from the one that was applied
+    │   └── MigrationPending   it is older than this release and migrating is switched off
+    └── ServerFailed           the process that serves, or one of several, does not start
 
 The command prints the message and exits with 1 (2 for BadSetting). What goes wrong while serving is
 answered to the client with the errors of `contract` instead.
@@ -53,3 +54,7 @@ class MigrationChanged(MigrationRefused):
 
 class MigrationPending(MigrationRefused):
     """The schema is older than this release needs, and migrating is switched off."""
+
+
+class ServerFailed(PluginError):
+    """Everything was ready, and serving did not begin; the log says why."""

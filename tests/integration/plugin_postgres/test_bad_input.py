@@ -151,13 +151,13 @@ async def test_the_batch_has_a_limit_of_its_own(plain: httpx.AsyncClient) -> Non
     assert answer.status_code == 200
 
 
-async def test_content_over_the_limit_is_400_in_bytes_not_characters(
+async def test_content_over_the_limit_is_413_in_bytes_not_characters(
     plain: httpx.AsyncClient,
 ) -> None:
-    for content, status in (("x" * 100, 201), ("x" * 101, 400), ("ü" * 50, 201), ("ü" * 51, 400)):
+    for content, status in (("x" * 100, 201), ("x" * 101, 413), ("ü" * 50, 201), ("ü" * 51, 413)):
         answer = await plain.post(f"{A}/memories", json=WRITE | {"content": content})
         assert answer.status_code == status
-    assert "content" in refused(answer)
+    assert "content" in refused(answer, 413)
     mixed = [WRITE | {"namespace": "workspace:a", "content": c} for c in ("x" * 101, "fits")]
     results = (await plain.post("/v1/memories/batch", json={"writes": mixed})).json()["results"]
     assert results[0]["error"]["code"] == "bad_request"

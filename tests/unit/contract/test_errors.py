@@ -13,9 +13,11 @@ from contract import (
     Forbidden,
     MemoryPluginError,
     NotFound,
+    SearchRequest,
     Timeout,
     Unavailable,
     errors,
+    parse,
     parse_value,
 )
 
@@ -59,3 +61,16 @@ def test_codes_and_statuses_are_those_of_the_contract() -> None:
     }
     assert (Unavailable.code, Unavailable.default_status) == ("unavailable", 503)
     assert MemoryPluginError.code == "internal"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b'{"namespaces": []}', "namespaces: must have at least 1 item"),
+        (b'{"namespaces": ["a:b"], "embedding": []}', "embedding: must have at least 1 item"),
+    ],
+)
+def test_a_list_that_is_too_short_is_told_in_plain_words(body: bytes, message: str) -> None:
+    with pytest.raises(BadRequest) as refusal:
+        parse(SearchRequest, body)
+    assert refusal.value.message == message
