@@ -25,6 +25,8 @@ from plugin_postgres.settings import Settings
 from plugin_postgres.writes import Write, WriteQueue
 
 _FIRST = UUID(int=0)
+# A page of a thousand memories of the largest size would be a quarter of a gigabyte.
+_PAGE_BYTES = 8 * 2**20
 
 
 class Memories:
@@ -73,19 +75,23 @@ class Memories:
             raise NotFound(f"memory {key} does not exist")
 
     async def page(self, request: ListRequest) -> dict[str, Any]:
-        """One page in `id` order."""
-        digest = request.fields == "digest"
-        found = await self._database.fetch(
-            sql.load("list_digests" if digest else "list_memories"),
-            list(set(request.namespaces)),
-            _read_cursor(request.cursor),
-            request.limit + 1,
-        )
-        shape = _digest if digest else rows.memory
+        """One page in `id` order; shorter than asked for where the memories are large."""
+        namespaces = list(set(request.namespaces))
+        first = _read_cursor(request.cursor)
         # The row too many begins the next page.
-        rest = found[request.limit :]
+        count = request.limit + 1
+        if request.fields == "digest":
+            found = await self._database.fetch(sql.load("list_digests"), namespaces, first, count)
+            taken = [_digest(row) for row in found[: request.limit]]
+        else:
+            found = await self._database.fetch(
+                sql.load("list_memories"), namespaces, first, count, _PAGE_BYTES
+            )
+            fitting = (row for row in found[: request.limit] if row["content"] is not None)
+            taken = [rows.memory(row) for row in fitting]
+        rest = found[len(taken) :]
         return {
-            "memories": [shape(row) for row in found[: request.limit]],
+            "memories": taken,
             "next_cursor": _make_cursor(rest[0]["id"]) if rest else None,
         }
 
@@ -118,6 +124,7 @@ class Memories:
             raise BadRequest(
                 f"content: must be at most {self._max_content} bytes",
                 details={"field": "content"},
+                status=413,
             )
         return size
 

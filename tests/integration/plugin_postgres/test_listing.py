@@ -64,3 +64,19 @@ async def test_rows_that_stay_appear_once_while_others_come_and_go(
     assert [memory.id for memory in first.memories] == keys[:10]
     assert [memory.id for memory in rest.memories] == sorted([*keys[11:], after])
     assert rest.next_cursor is None
+
+
+async def test_a_page_of_large_memories_is_shorter_and_the_next_goes_on(
+    client: MemoryClient,
+) -> None:
+    await client.put_namespace(A, NamespaceUpsert(kind="workspace"))
+    large = [
+        MemoryWrite(content="ä" * 128 * 1024, kind="fact", source="agent", id=UUID(int=number))
+        for number in range(80)
+    ]
+    for body in large:
+        await client.write(A, body)
+    first = await client.list_page(ListRequest(namespaces=[A], limit=1000))
+    assert [memory.id for memory in first.memories] == [body.id for body in large[:32]]
+    assert first.next_cursor is not None
+    assert await listed(client, page_size=1000) == [body.id for body in large]
