@@ -6,6 +6,7 @@ find the row that is to blame.
 
 import asyncio
 import logging
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -43,6 +44,13 @@ async def connect(settings: Settings) -> asyncpg.Connection:
     return await asyncpg.connect(**_arguments(settings))
 
 
+def reason_of(error: Exception) -> str:
+    """Why the store cannot be reached or failed, without what its text may quote."""
+    if isinstance(error, socket.gaierror):
+        return "the host name in the database URL cannot be resolved"
+    return type(error).__name__
+
+
 class Database:
     """A pool of connections, and one more that only answers whether the store is up."""
 
@@ -72,39 +80,25 @@ class Database:
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[asyncpg.Connection]:
         """A connection out of the pool; raises `Unavailable` rather than wait for long."""
-        try:
-            connection = await self._pool.acquire(self._settings.pool_timeout)
-        except TimeoutError as error:
-            raise _unavailable("every connection to the store is busy", error) from None
-        except STORE_FAULTS as error:
-            raise _unavailable("the store does not accept connections", error) from None
+        connection = await self._acquire()
         try:
             yield connection
-        except DATA_FAULTS:
+        except BaseException as error:
+            self._explain(error, connection)
             raise
-        except asyncio.CancelledError:
-            connection.terminate()  # it still waits for an answer; nobody else may get it
-            raise
-        except TimeoutError as error:
-            connection.terminate()  # so does this one
-            raise _unavailable("the store did not answer in time", error) from None
-        except asyncpg.InternalClientError as error:
-            connection.terminate()
-            raise _unavailable("the connection to the store broke", error) from None
-        except asyncpg.QueryCanceledError as error:
-            raise _unavailable("the store took too long", error) from None
-        except asyncpg.ReadOnlySQLTransactionError as error:
-            # The primary has become a standby: look for the new one.
-            self._pool.expire()
-            raise _unavailable("the store accepts no writes", error) from None
-        except STORE_FAULTS as error:
-            raise _unavailable("the store failed", error) from None
         finally:
             self._pool.release(connection)
 
     async def fetch(self, query: str, *arguments: object) -> list[asyncpg.Record]:
-        async with self.connection() as connection:
+        # As `connection` does it, without the price of a context manager: every search is here.
+        connection = await self._acquire()
+        try:
             return await connection.fetch(query, *arguments)
+        except BaseException as error:
+            self._explain(error, connection)
+            raise
+        finally:
+            self._pool.release(connection)
 
     async def fetchrow(self, query: str, *arguments: object) -> asyncpg.Record | None:
         async with self.connection() as connection:
@@ -124,7 +118,7 @@ class Database:
                     self._probe = await connect(self._settings)
                 return bool(await self._probe.fetchval("SELECT NOT pg_is_in_recovery()"))
         except (TimeoutError, *STORE_FAULTS) as error:
-            log.warning("store is down", extra={"reason": type(error).__name__})
+            log.warning("store is down", extra={"reason": reason_of(error)})
             if self._probe is not None:
                 self._probe.terminate()
                 self._probe = None
@@ -133,6 +127,36 @@ class Database:
     def usage(self) -> tuple[int, int]:
         """Connections that are open, and those of them in use."""
         return self._pool.size, self._pool.used
+
+    async def _acquire(self) -> asyncpg.Connection:
+        try:
+            return await self._pool.acquire(self._settings.pool_timeout)
+        except TimeoutError as error:
+            raise _unavailable("every connection to the store is busy", error) from None
+        except STORE_FAULTS as error:
+            raise _unavailable("the store does not accept connections", error) from None
+
+    def _explain(self, error: BaseException, connection: asyncpg.Connection) -> None:
+        """Raise `Unavailable` if the store is to blame, and end a connection nobody may get."""
+        match error:
+            case asyncio.CancelledError():
+                connection.terminate()  # it still waits for an answer
+            case TimeoutError():
+                connection.terminate()  # so does this one
+                raise _unavailable("the store did not answer in time", error) from None
+            case asyncpg.InternalClientError():
+                connection.terminate()
+                raise _unavailable("the connection to the store broke", error) from None
+            case asyncpg.QueryCanceledError():
+                raise _unavailable("the store took too long", error) from None
+            case asyncpg.ReadOnlySQLTransactionError():
+                # The primary has become a standby: look for the new one.
+                self._pool.expire()
+                raise _unavailable("the store accepts no writes", error) from None
+            case Exception() if isinstance(error, STORE_FAULTS) and not isinstance(
+                error, DATA_FAULTS
+            ):
+                raise _unavailable("the store failed", error) from None
 
     async def _connect(self) -> asyncpg.Connection:
         connection: asyncpg.Connection = await asyncpg.connect(
@@ -182,6 +206,6 @@ def _arguments(settings: Settings) -> dict[str, Any]:
 
 def _unavailable(message: str, error: Exception) -> Unavailable:
     # Only the type and the SQLSTATE: the text of an error may quote the data.
-    fields = {"reason": type(error).__name__, "sqlstate": getattr(error, "sqlstate", None)}
+    fields = {"reason": reason_of(error), "sqlstate": getattr(error, "sqlstate", None)}
     log.warning(message, extra=fields)
     return Unavailable(message, retry_after=_RETRY_SECONDS)

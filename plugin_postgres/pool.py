@@ -43,18 +43,22 @@ class Pool:
             if not connection.is_closed():
                 self._used.add(connection)
                 return connection
-        turn: asyncio.Future[asyncpg.Connection] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        turn: asyncio.Future[asyncpg.Connection] = loop.create_future()
         self._waiting.append(turn)
         self._grow()
+        # Every request of a busy plugin waits here: a timer costs a fifth of asyncio.timeout.
+        timer = loop.call_later(timeout, _give_up, turn)
         try:
-            async with asyncio.timeout(timeout):
-                return await turn
+            return await turn
         except BaseException:
             if turn.done() and not turn.cancelled() and turn.exception() is None:
                 self.release(turn.result())  # it came in the very moment we gave up
             elif turn in self._waiting:
                 self._waiting.remove(turn)
             raise
+        finally:
+            timer.cancel()
 
     def release(self, connection: asyncpg.Connection) -> None:
         """Give a connection back; one that is broken or in a transaction is ended."""
@@ -115,3 +119,8 @@ class Pool:
                 turn.set_exception(error)
                 if self.size:
                     return
+
+
+def _give_up(turn: "asyncio.Future[asyncpg.Connection]") -> None:
+    if not turn.done():
+        turn.set_exception(TimeoutError())

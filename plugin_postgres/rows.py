@@ -10,20 +10,27 @@ from plugin_postgres import jsonb
 
 
 def memory(row: asyncpg.Record) -> dict[str, Any]:
-    """A Memory without a score; fields that are not set are left out."""
+    """A Memory; fields that are not set are left out.
+
+    The statements select these columns in this order, those that rank also the score: taking a
+    row apart costs half of what nine look-ups by name do.
+    """
+    key, home, content, kind, source, created_at, expires_at, propagation, pin, *score = row
     found: dict[str, Any] = {
-        "id": str(row["id"]),
-        "namespace": row["namespace"],
-        "content": row["content"],
-        "kind": row["kind"],
-        "source": row["source"],
-        "created_at": row["created_at"],
-        "pin": row["pin"],
+        "id": str(key),
+        "namespace": home,
+        "content": content,
+        "kind": kind,
+        "source": source,
+        "created_at": created_at,
+        "pin": pin,
     }
-    if row["expires_at"] is not None:
-        found["expires_at"] = row["expires_at"]
-    if (propagation := jsonb.restore(row["propagation"])) is not None:
-        found["propagation"] = propagation
+    if expires_at is not None:
+        found["expires_at"] = expires_at
+    if (restored := jsonb.restore(propagation)) is not None:
+        found["propagation"] = restored
+    if score:
+        found["score"] = score[0]
     return found
 
 

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import asyncpg
-
 from contract import SearchRequest
 from plugin_postgres import rows, sql, vectors
 from plugin_postgres.database import Database
@@ -20,7 +18,7 @@ async def search(database: Database, request: SearchRequest) -> list[dict[str, A
             return []
         vector = None
     statement, arguments = statement_for(request, query, vector)
-    return [_memory(row) for row in await database.fetch(statement, *arguments)]
+    return [rows.memory(row) for row in await database.fetch(statement, *arguments)]
 
 
 def statement_for(
@@ -41,10 +39,3 @@ def statement_for(
     if kinds is not None:
         return sql.load("search_newest_of_kinds"), arguments
     return sql.load("search_newest"), [namespaces, request.limit]
-
-
-def _memory(row: asyncpg.Record) -> dict[str, Any]:
-    memory = rows.memory(row)
-    if (score := row.get("score")) is not None:
-        memory["score"] = score
-    return memory
