@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -91,6 +92,17 @@ class _Server:
             self._create()
 
     def start(self, socket_dir: Path) -> None:
+        """Start it where no signal comes through: half started, nobody would know it to stop it."""
+        with ThreadPoolExecutor(1) as aside:
+            started = aside.submit(self._start, socket_dir)
+            try:
+                started.result()
+            except BaseException:
+                wait([started], _STOP_SECONDS)
+                self.stop()
+                raise
+
+    def _start(self, socket_dir: Path) -> None:
         log = self.data_dir / "postgres.log"
         if log.exists():
             log.replace(log.with_suffix(".log.old"))
@@ -173,6 +185,8 @@ class _Server:
                 cwd="/",
                 env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"},
                 check=False,
+                # A Ctrl-C is for us alone: it must not end the program that stops the server.
+                start_new_session=True,
                 **as_user(self.account),
             )
             output.seek(0)

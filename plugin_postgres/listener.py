@@ -1,45 +1,81 @@
 """The address to listen on: `host:port`, `:port`, `[::1]:port` or `unix:/path`."""
 
+import errno
 import ipaddress
+import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from plugin_postgres.errors import BadSetting
 
 _BACKLOG = 2048
+_ELSEWHERE = "or choose another address with --listen"
+
+
+@dataclass(frozen=True)
+class Listener:
+    """A socket that has its address, and refuses connections until `open`."""
+
+    socket: socket.socket
+    path: Path | None = None
+    file: os.stat_result | None = None
+
+    @property
+    def address(self) -> str:
+        """Where clients find it, with the real port: `http://127.0.0.1:9100` or `unix:/path`."""
+        if self.path is not None:
+            return f"unix:{self.path}"
+        host, port = self.socket.getsockname()[:2]
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+    @property
+    def is_private(self) -> bool:
+        """Whether only this machine can connect."""
+        if self.path is not None:
+            return True
+        return ipaddress.ip_address(self.socket.getsockname()[0].split("%")[0]).is_loopback
+
+    def open(self) -> None:
+        """Let clients connect; they wait in the backlog until somebody accepts them."""
+        try:
+            # Of two servers that start at once, both may have the port until one listens.
+            self.socket.listen(_BACKLOG)
+        except OSError as error:
+            raise _cannot_listen(self.address, error) from error
+        if self.path is not None and not self.has_file:
+            raise BadSetting(
+                f"another server has taken {self.address} meanwhile; stop it first, {_ELSEWHERE}"
+            )
+
+    @property
+    def has_file(self) -> bool:
+        """Whether the file of the unix socket is this one's: another server may have its own."""
+        if self.path is None or self.file is None:
+            return False
+        try:
+            return os.path.samestat(self.file, self.path.stat())
+        except OSError:
+            return False
 
 
 @contextmanager
-def bound(listen: str) -> Iterator[socket.socket]:
-    """A listening socket; the file of a unix socket is removed afterwards."""
+def bound(listen: str) -> Iterator[Listener]:
+    """Take the address, or raise `BadSetting`; the file of a unix socket is removed afterwards."""
     if listen.startswith("unix:"):
         path = Path(listen.removeprefix("unix:"))
-        with _bound_unix(path) as listener:
+        with _bound_unix(path) as taken:
+            listener = Listener(taken, path, path.stat())
             try:
                 yield listener
             finally:
-                path.unlink(missing_ok=True)
+                if listener.has_file:
+                    path.unlink(missing_ok=True)
     else:
-        with _bound_tcp(listen) as listener:
-            yield listener
-
-
-def address(listener: socket.socket) -> str:
-    """Where clients find it, with the real port: `http://127.0.0.1:9100` or `unix:/path`."""
-    name = listener.getsockname()
-    if listener.family == socket.AF_UNIX:
-        return f"unix:{name}"
-    host, port = name[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def is_private(listener: socket.socket) -> bool:
-    """Whether only this machine can connect."""
-    if listener.family == socket.AF_UNIX:
-        return True
-    return ipaddress.ip_address(listener.getsockname()[0].split("%")[0]).is_loopback
+        with _bound_tcp(listen) as taken:
+            yield Listener(taken)
 
 
 def _bound_tcp(listen: str) -> socket.socket:
@@ -56,32 +92,46 @@ def _bound_tcp(listen: str) -> socket.socket:
         family, _, _, _, name = socket.getaddrinfo(
             host, int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        return socket.create_server(name[:2], family=family, backlog=_BACKLOG)
+        return _bound_to(family, name)
     except OSError as error:
-        raise BadSetting(f"cannot listen on {listen}: {error.strerror}") from error
+        raise _cannot_listen(listen, error) from error
 
 
 def _every_interface(port: int) -> socket.socket:
     if socket.has_dualstack_ipv6():
         # Also where the machine has no IPv6 address: the socket takes IPv4 connections too.
         with suppress(OSError):
-            return socket.create_server(
-                ("", port), family=socket.AF_INET6, dualstack_ipv6=True, backlog=_BACKLOG
-            )
-    return socket.create_server(("", port), backlog=_BACKLOG)
+            return _bound_to(socket.AF_INET6, ("::", port), both_families=True)
+    return _bound_to(socket.AF_INET, ("", port))
+
+
+def _bound_to(
+    family: int, name: tuple[object, ...], *, both_families: bool = False
+) -> socket.socket:
+    """As `socket.create_server` does it, which also listens."""
+    taken = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        # A port is free again at once after a server on it has ended.
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            taken.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not both_families)
+        taken.bind(name)
+    except BaseException:
+        taken.close()
+        raise
+    return taken
 
 
 def _bound_unix(path: Path) -> socket.socket:
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    taken = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         _remove_stale(path)
-        listener.bind(str(path))
+        taken.bind(str(path))
         path.chmod(0o660)
-        listener.listen(_BACKLOG)
     except OSError as error:
-        listener.close()
-        raise BadSetting(f"cannot listen on unix:{path}: {error.strerror or error}") from error
-    return listener
+        taken.close()
+        raise _cannot_listen(f"unix:{path}", error) from error
+    return taken
 
 
 def _remove_stale(path: Path) -> None:
@@ -94,4 +144,13 @@ def _remove_stale(path: Path) -> None:
         except ConnectionRefusedError:
             path.unlink(missing_ok=True)
         else:
-            raise BadSetting(f"another server is listening on unix:{path}; stop it first")
+            raise BadSetting(
+                f"another server is listening on unix:{path}; stop it first, {_ELSEWHERE}"
+            )
+
+
+def _cannot_listen(listen: str, error: OSError) -> BadSetting:
+    if error.errno == errno.EADDRINUSE:
+        return BadSetting(f"another program has {listen}; stop it first, {_ELSEWHERE}")
+    reason = error.strerror or error
+    return BadSetting(f"cannot listen on {listen}: {reason}; choose another address with --listen")

@@ -1,14 +1,11 @@
-"""Serving: the database, the socket, the worker processes, and how they end."""
+"""Serving: the database, the socket, and the processes on it."""
 
 import asyncio
 import logging
-import multiprocessing
 import os
 import resource
 import signal
-import socket
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -18,11 +15,8 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
-from starlette.applications import Starlette
-from uvicorn.config import STARTUP_FAILURE
-from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
-from plugin_postgres import listener, logs, startup
+from plugin_postgres import listener, logs, startup, workers
 from plugin_postgres.app import create_app
 from plugin_postgres.embedded import embedded_postgres
 from plugin_postgres.metrics import MULTIPROCESS_DIR
@@ -38,22 +32,26 @@ def serve(settings: Settings) -> None:
     _stop_on_signals()
     _raise_file_limit()
     with ExitStack() as stack:
-        stack.callback(log.info, "stopped")
+        # An address that cannot be had is told before a database is made or migrated.
+        bound = stack.enter_context(listener.bound(settings.listen))
         settings = stack.enter_context(database(settings))
         asyncio.run(startup.prepare(settings))
-        bound = stack.enter_context(listener.bound(settings.listen))
-        if not listener.is_private(bound) and settings.token is None:
+        bound.open()
+        if not bound.is_private and settings.token is None:
             log.warning(
                 "anybody who reaches this address can read and write: set MEMORY_PLUGIN_TOKEN",
-                extra={"address": listener.address(bound)},
+                extra={"address": bound.address},
             )
-        log.info("listening", extra={"address": listener.address(bound)})
+        log.info("listening", extra={"address": bound.address})
+        configuration = _configuration(settings)
         if settings.workers == 1:
-            uvicorn.Server(_configuration(settings)).run([bound])
+            workers.run(configuration, bound.socket)
         else:
             shared = stack.enter_context(tempfile.TemporaryDirectory(prefix="memory-plugin-"))
             os.environ[MULTIPROCESS_DIR] = shared
-            _run_workers(settings, bound)
+            application = partial(create_app, settings)
+            workers.run_several(configuration, application, settings.workers, bound.socket)
+    log.info("stopped")
 
 
 @contextmanager
@@ -68,53 +66,6 @@ def database(settings: Settings) -> Iterator[Settings]:
             yield replace(settings, database_url=url)
         finally:
             log.info("embedded PostgreSQL stops")
-
-
-def _run_workers(settings: Settings, bound: socket.socket) -> None:
-    """Several processes on one socket; one that dies is started again."""
-    configuration = _configuration(settings)
-    configuration.app = partial(_worker, settings)
-    configuration.workers = settings.workers
-    _Workers(configuration, sockets=[bound]).run()
-
-
-class _Workers(Multiprocess):
-    def keep_subprocess_alive(self) -> None:
-        """Start a worker anew when it died.
-
-        uvicorn's own also waits for a sign of life of each: deaf to SIGTERM and blind to the other
-        workers meanwhile, and it kills a worker that a busy machine lets start slowly.
-        """
-        for number, worker in enumerate(self.processes):
-            if worker.process.is_alive() or self.should_exit.is_set():
-                continue
-            worker.join()
-            if worker.exitcode == STARTUP_FAILURE:
-                log.error("worker does not start", extra={"worker": worker.pid})
-                self.should_exit.set()
-                return
-            log.error("worker died and was replaced", extra={"worker": worker.pid})
-            self.processes[number] = Process(self.config, self.sockets)
-            self.processes[number].start()
-
-    def terminate_all(self) -> None:
-        """Let go of the socket first: what nobody will accept must be refused, not kept waiting."""
-        for bound in self.sockets:
-            bound.close()
-        super().terminate_all()
-
-
-def _worker(settings: Settings) -> Starlette:
-    """The application in a worker process, which does not outlive the one that started it."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-
-        def watch() -> None:
-            parent.join()
-            os.kill(os.getpid(), signal.SIGTERM)
-
-        threading.Thread(target=watch, daemon=True).start()
-    return create_app(settings)
 
 
 def _configuration(settings: Settings) -> uvicorn.Config:
@@ -160,12 +111,12 @@ def _raise_file_limit() -> None:
 
 
 def _stop_on_signals() -> None:
-    """Leave through the context managers, also while starting; uvicorn takes over meanwhile."""
+    """Leave through the context managers while starting; the server takes over from there."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
-        for ignored in (signal.SIGTERM, signal.SIGINT):
+        for ignored in workers.STOPPING:
             signal.signal(ignored, signal.SIG_IGN)
         raise SystemExit(0)
 
-    for handled in (signal.SIGTERM, signal.SIGINT):
+    for handled in workers.STOPPING:
         signal.signal(handled, stop)

@@ -7,7 +7,7 @@ import time
 import asyncpg
 
 from plugin_postgres import migrations
-from plugin_postgres.database import STORE_FAULTS, connect
+from plugin_postgres.database import STORE_FAULTS, connect, reason_of
 from plugin_postgres.errors import BadSetting, DatabaseUnreachable, MigrationFailed
 from plugin_postgres.settings import Settings
 
@@ -20,6 +20,7 @@ async def prepare(settings: Settings) -> None:
     """Wait for the database, then migrate it, or only check it with `--skip-migrate`."""
     connection = await _reach(settings)
     try:
+        _require_utf8(connection)
         if settings.skip_migrate:
             await migrations.check(connection)
         else:
@@ -65,7 +66,7 @@ async def _reach(settings: Settings) -> asyncpg.Connection:
                 " check the user, the password and the name in --database-url"
             ) from None
         except STORE_FAULTS as error:
-            reason = type(error).__name__
+            reason = reason_of(error)
         if time.monotonic() >= deadline:
             raise DatabaseUnreachable(
                 f"the database does not accept connections ({reason}): check --database-url,"
@@ -73,3 +74,13 @@ async def _reach(settings: Settings) -> asyncpg.Connection:
             )
         log.info("waiting for the database", extra={"reason": reason})
         await asyncio.sleep(_PAUSE_SECONDS)
+
+
+def _require_utf8(connection: asyncpg.Connection) -> None:
+    """In another encoding some memories would be refused, and found under other words."""
+    encoding = connection.get_settings().server_encoding
+    if encoding != "UTF8":
+        raise BadSetting(
+            f"the database in --database-url is encoded in {encoding}; memories need UTF8: make"
+            " one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
+        )

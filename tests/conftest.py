@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import signal
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -18,6 +19,10 @@ from plugin_postgres.migrations import migrate
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+# A shell lets what it runs in the background ignore Ctrl-C, and all that the tests start would.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def database_url(cluster: str, name: str) -> str:

@@ -20,15 +20,15 @@ _SECONDS = 90
 
 
 class Running:
-    """A plugin that listens; `lines` are those of its log."""
+    """A plugin that has come as far as a line of its log, `lines`; mostly, that it listens."""
 
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
+    def __init__(self, process: "subprocess.Popen[str]", until: "re.Pattern[str]") -> None:
         self.process = process
         self.lines: list[str] = []
         self._arriving: queue.Queue[str | None] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self.address = self.wait_for(_LISTENING)[1]
+        self.address = (*self.wait_for(until).groups(), "")[0]
 
     def wait_for(self, pattern: "re.Pattern[str]") -> "re.Match[str]":
         """The first line of the log from here on that matches."""
@@ -55,6 +55,14 @@ class Running:
     def stop(self, order: signal.Signals = signal.SIGTERM) -> int:
         """Ask it to stop and return its exit code; it has ten seconds."""
         self.process.send_signal(order)
+        return self.exit_code()
+
+    def signal_all(self, order: signal.Signals) -> None:
+        """Signal it and its workers, as a terminal does on Ctrl-C."""
+        os.killpg(self.process.pid, order)
+
+    def exit_code(self) -> int:
+        """Of a plugin that was told to stop; it has ten seconds."""
         code = self.process.wait(10)
         self._reader.join(5)
         return code
@@ -68,7 +76,11 @@ class Running:
 
 
 @contextmanager
-def running(*flags: str, environment: Mapping[str, str] | None = None) -> Iterator[Running]:
+def running(
+    *flags: str,
+    environment: Mapping[str, str] | None = None,
+    until: "re.Pattern[str]" = _LISTENING,
+) -> Iterator[Running]:
     """Start the command, wait until it listens, and end it afterwards."""
     process = subprocess.Popen(
         [COMMAND, *flags],
@@ -76,10 +88,11 @@ def running(*flags: str, environment: Mapping[str, str] | None = None) -> Iterat
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
         env={**os.environ, **(environment or {})},
     )
     try:
-        yield Running(process)
+        yield Running(process, until)
     finally:
         if process.poll() is None:
             process.terminate()
@@ -94,6 +107,14 @@ def running(*flags: str, environment: Mapping[str, str] | None = None) -> Iterat
 
 def ended(*flags: str, environment: Mapping[str, str] | None = None) -> tuple[int, str]:
     """The exit code and the last line of a command that ends by itself."""
+    code, lines = told(*flags, environment=environment)
+    return code, lines[-1]
+
+
+def told(
+    *flags: str, environment: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> tuple[int, list[str]]:
+    """The exit code and all lines of a command that ends by itself."""
     done = subprocess.run(
         [COMMAND, *flags],
         stdin=subprocess.DEVNULL,
@@ -101,6 +122,7 @@ def ended(*flags: str, environment: Mapping[str, str] | None = None) -> tuple[in
         text=True,
         timeout=_SECONDS,
         check=False,
+        cwd=cwd,
         env={**os.environ, **(environment or {})},
     )
-    return done.returncode, done.stderr.strip().splitlines()[-1]
+    return done.returncode, done.stderr.strip().splitlines()

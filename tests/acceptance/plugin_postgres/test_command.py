@@ -23,7 +23,7 @@ from contract import (
     NotFound,
     SearchRequest,
 )
-from tests.acceptance.plugin_postgres.command import Running, ended, running
+from tests.acceptance.plugin_postgres.command import Running, ended, running, told
 
 pytestmark = pytest.mark.anyio
 
@@ -241,7 +241,41 @@ def test_a_port_that_is_taken_is_told(migrated: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         code, said = ended(f"--listen={address}", f"--database-url={migrated}")
-    assert (code, address in said) == (2, True)
+    assert (code, address in said, "--listen" in said) == (2, True, True)
+
+
+def test_an_address_that_cannot_be_had_is_told_before_anything_is_made(directory: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        for listen in ("foo:bar", f"127.0.0.1:{taken.getsockname()[1]}", "unix:/no/dir/x"):
+            code, lines = told("--listen", listen, cwd=directory)
+            assert (code, len(lines)) == (2, 1), lines
+            assert "--listen" in lines[0]
+    assert list(directory.iterdir()) == []
+
+
+def test_clients_are_refused_until_the_database_is_there(directory: Path) -> None:
+    path = directory / "plugin.sock"
+    waiting = re.compile("waiting for the database")
+    url = "--database-url=postgresql://u@127.0.0.1:1/d"
+    with running(f"--listen=unix:{path}", url, until=waiting) as plugin:
+        with socket.socket(socket.AF_UNIX) as client, pytest.raises(ConnectionRefusedError):
+            client.connect(str(path))
+        assert plugin.stop() == 0
+    assert not path.exists()
+    assert "listening" not in "\n".join(plugin.lines)
+
+
+def test_a_host_name_that_cannot_be_resolved_is_said_in_words(directory: Path) -> None:
+    url = "postgresql://operator:hidden@no-such-host.invalid/d"
+    flags = ["--listen=127.0.0.1:0", f"--database-url={url}", "--startup-timeout=0.1"]
+    code, lines = told(*flags, cwd=directory)
+    assert code == 1
+    waiting, last = lines
+    for line in (waiting, last):
+        assert "the host name in the database URL cannot be resolved" in line
+        assert "hidden" not in line
+        assert "gaierror" not in line
+    assert "--database-url" in last
 
 
 def test_a_unix_socket_that_somebody_answers_on_is_left_alone(

@@ -96,6 +96,31 @@ def test_a_server_that_a_killed_process_left_running_is_replaced(data_dir: Path)
         assert not running(left)
 
 
+def test_an_interrupted_start_leaves_no_server_behind(data_dir: Path) -> None:
+    with embedded_postgres(data_dir, FAST):
+        pass
+    script = (
+        "import signal, sys; from pathlib import Path;"
+        "from plugin_postgres.embedded import embedded_postgres\n"
+        "signal.signal(signal.SIGALRM, signal.default_int_handler);"
+        "signal.setitimer(signal.ITIMER_REAL, float(sys.argv[2]))\n"
+        "with embedded_postgres(Path(sys.argv[1]), {'fsync': 'off'}): signal.pause()"
+    )
+    for milliseconds in range(40, 120, 5):
+        command = [sys.executable, "-c", script, str(data_dir), str(milliseconds / 1000)]
+        subprocess.run(command, stderr=subprocess.DEVNULL, check=False)
+        time.sleep(0.2)  # one that was on its way would be there by now
+        left = [p.pid for p in psutil.process_iter() if str(data_dir / "postgres") in words(p)]
+        assert left == [], f"interrupted after {milliseconds} ms"
+
+
+def words(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
 def test_a_server_that_dies_is_started_again(data_dir: Path) -> None:
     with embedded_postgres(data_dir, FAST) as url:
         ask(url, "CREATE TABLE kept AS SELECT 42 AS answer")

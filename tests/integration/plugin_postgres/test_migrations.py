@@ -1,12 +1,14 @@
 """Migrations: applied once, under a lock, recorded, checked; existing tables are adopted."""
 
 import asyncio
+from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 import pytest
 
 from plugin_postgres import startup
 from plugin_postgres.errors import (
+    BadSetting,
     DatabaseNewer,
     MigrationChanged,
     MigrationFailed,
@@ -71,6 +73,23 @@ async def test_a_role_that_may_not_migrate_is_told_to_the_operator(database: str
             )
     finally:
         await admin.execute("DROP ROLE only_reads")
+        await admin.close()
+
+
+async def test_a_database_in_another_encoding_is_refused_before_it_is_touched(
+    database: str,
+) -> None:
+    admin = await asyncpg.connect(database)
+    await admin.execute("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    latin = urlunsplit(urlsplit(database)._replace(path="/latin"))
+    try:
+        with pytest.raises(BadSetting, match="LATIN1"):
+            await startup.prepare(Settings(database_url=latin))
+        connection = await asyncpg.connect(latin)
+        assert await connection.fetchval("SELECT to_regnamespace('memory_plugin')") is None
+        await connection.close()
+    finally:
+        await admin.execute("DROP DATABASE latin")
         await admin.close()
 
 

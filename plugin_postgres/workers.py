@@ -1,0 +1,164 @@
+"""The processes that serve: this one alone, or several on one socket, until a signal.
+
+The first SIGTERM or SIGINT stops them in good order, and another one changes nothing: what is in
+flight has its time, which `--shutdown-timeout` bounds.
+"""
+
+import asyncio
+import logging
+import multiprocessing
+import os
+import select
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from multiprocessing import resource_tracker
+from types import FrameType
+
+import uvicorn
+from starlette.applications import Starlette
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors.multiprocess import Multiprocess, Process
+
+from plugin_postgres.errors import ServerFailed
+
+# Each lets in many; more would only keep a flood of newcomers from being refused.
+_LAST_ROUNDS = 100
+STOPPING = (signal.SIGTERM, signal.SIGINT)
+_WHY = "the plugin does not start; what its log says above is the reason"
+
+log = logging.getLogger(__name__)
+
+
+def run(configuration: uvicorn.Config, bound: socket.socket) -> None:
+    """Serve in this process; raises `ServerFailed` when it cannot begin."""
+    try:
+        _Server(configuration).run([bound])
+    except SystemExit as end:
+        if end.code == STARTUP_FAILURE:
+            raise ServerFailed(_WHY) from None
+        raise
+
+
+def run_several(
+    configuration: uvicorn.Config,
+    create_app: Callable[[], Starlette],
+    workers: int,
+    bound: socket.socket,
+) -> None:
+    """Serve in several processes: one that dies is started again.
+
+    Raises `ServerFailed` when one cannot begin.
+    """
+    configuration.app = partial(_worker, create_app)
+    configuration.workers = workers
+    several = _Workers(configuration, sockets=[bound])
+    several.run()
+    if several.failed:
+        raise ServerFailed(_WHY)
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take the signals for good.
+
+        uvicorn's own lets a second Ctrl-C cut off what is in flight, and raises all of them again
+        in the middle of the event loop's end.
+        """
+
+        def stop(_signal: int, _frame: FrameType | None) -> None:
+            self.should_exit = True
+
+        for handled in STOPPING:
+            signal.signal(handled, stop)
+        if multiprocessing.parent_process() is not None:
+            # A Ctrl-C reaches every process of a terminal; the parent says when to stop.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+        yield
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let in whoever has connected already: they would be cut off without an answer.
+
+        Clients that another worker has sent away come back here as long as somebody listens.
+        """
+        waiting = select.poll()
+        for bound in sockets or []:
+            waiting.register(bound, select.POLLIN)
+        for _ in range(_LAST_ROUNDS):
+            if not waiting.poll(0):
+                break
+            await asyncio.sleep(0)  # the loop accepts them
+        await super().shutdown(sockets)
+
+
+class _Process(Process):
+    @property
+    def server(self) -> uvicorn.Server:
+        if self._server is None:
+            self._server = _Server(self.config)
+        return self._server
+
+    def start(self) -> None:
+        """Start it deaf to signals: until it can stop in good order, they wait for it."""
+        # It comes with the first process, and would let the signals through to that one.
+        resource_tracker.ensure_running()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
+        try:
+            super().start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class _Workers(Multiprocess):
+    failed = False
+
+    def init_processes(self) -> None:
+        for _ in range(self.processes_num):
+            self.processes.append(self._started())
+
+    def keep_subprocess_alive(self) -> None:
+        """Start a worker anew when it died.
+
+        uvicorn's own also waits for a sign of life of each: deaf to SIGTERM and blind to the other
+        workers meanwhile, and it kills a worker that a busy machine lets start slowly.
+        """
+        for number, worker in enumerate(self.processes):
+            if worker.process.is_alive() or self.should_exit.is_set():
+                continue
+            worker.join()
+            if worker.exitcode == STARTUP_FAILURE:
+                log.error("worker does not start", extra={"worker": worker.pid})
+                self.failed = True
+                self.should_exit.set()
+                return
+            log.error("worker died and was replaced", extra={"worker": worker.pid})
+            self.processes[number] = self._started()
+
+    def terminate_all(self) -> None:
+        """Let go of the socket first: what nobody will accept must be refused, not kept waiting."""
+        for bound in self.sockets:
+            bound.close()
+        super().terminate_all()
+
+    def _started(self) -> Process:
+        process = _Process(self.config, self.sockets)
+        process.start()
+        return process
+
+
+def _worker(create_app: Callable[[], Starlette]) -> Starlette:
+    """The application in a worker process, which does not outlive the one that started it."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+
+        def watch() -> None:
+            parent.join()
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        threading.Thread(target=watch, daemon=True).start()
+    return create_app()

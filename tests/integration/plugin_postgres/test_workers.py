@@ -1,0 +1,87 @@
+"""Processes that serve: one that cannot begin is a failure, not a quiet end."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = """
+import socket, sys
+import uvicorn
+from plugin_postgres import workers
+from plugin_postgres.errors import ServerFailed
+
+async def broken(scope, receive, send):
+    raise RuntimeError("no start")
+
+def create():
+    return broken
+
+if __name__ == "__main__":
+    bound = socket.socket()
+    bound.bind(("127.0.0.1", 0))
+    bound.listen()
+    configuration = uvicorn.Config(create, factory=True, lifespan="on", log_level="critical")
+    try:
+        if sys.argv[1] == "1":
+            workers.run(configuration, bound)
+        else:
+            workers.run_several(configuration, create, int(sys.argv[1]), bound)
+    except ServerFailed:
+        print("failed")
+"""
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_server_that_cannot_begin_says_so(workers: str, tmp_path: Path) -> None:
+    file = tmp_path / "broken.py"
+    file.write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, str(file), workers],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == "failed\n", done.stderr
+
+
+STOPPED_AT_ONCE = """
+import os, signal, socket
+import uvicorn
+from plugin_postgres import workers
+from plugin_postgres.protocol import EnvelopeProtocol
+
+async def app(scope, receive, send):
+    if scope["type"] == "lifespan":
+        await receive()
+        os.kill(os.getpid(), signal.SIGTERM)
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+        return
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"answered"})
+
+bound = socket.socket()
+bound.bind(("127.0.0.1", 0))
+bound.listen(64)
+clients = [socket.create_connection(bound.getsockname()) for _ in range(40)]
+for client in clients:
+    client.sendall(b"GET / HTTP/1.1\\r\\nhost: x\\r\\nconnection: close\\r\\n\\r\\n")
+workers.run(
+    uvicorn.Config(app, http=EnvelopeProtocol, loop="uvloop", lifespan="on", log_level="critical"),
+    bound,
+)
+print(sum(b"answered" in client.makefile("rb").read() for client in clients))
+"""
+
+
+def test_who_has_connected_before_the_end_is_answered(tmp_path: Path) -> None:
+    file = tmp_path / "stopped.py"
+    file.write_text(STOPPED_AT_ONCE)
+    done = subprocess.run(
+        [sys.executable, str(file)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout == "40\n", done.stderr
