@@ -20,7 +20,7 @@ SMALL = {"max_wal_size": "4MB", "min_wal_size": "2MB", "temp_file_limit": "1MB"}
 
 
 @pytest.mark.parametrize(
-    "times", [1, pytest.param(5, marks=[pytest.mark.slow, pytest.mark.timeout(300)])]
+    "times", [1, pytest.param(5, marks=[pytest.mark.slow, pytest.mark.timeout(900)])]
 )
 async def test_a_full_disk_means_503_and_corrupts_nothing(template: Path, times: int) -> None:
     with directory("full") as made:
@@ -54,6 +54,8 @@ async def fill_and_empty(load: Load, server: Postgres, volume: Volume) -> None:
     await until(
         lambda: load.history.count("unavailable", since=full) > 100,
         "the disk is full and nobody noticed",
+        # A slow machine writes for a while into the room that its files have left.
+        within=120.0,
     )
     volume.empty()
     if not server.running:
