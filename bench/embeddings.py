@@ -95,7 +95,7 @@ def speed(stage: Stage) -> Iterator[Measure]:
 
         def through() -> Sample:
             sample = send(plugin, asked, connections=1, seconds=stage.seconds)
-            return Sample(sample.details["p50"], {"p99": sample.details["p99"]})
+            return Sample(sample.details["p50"], sample.details)
 
         with stage.plugin(url) as plugin:
             yield Measure(

@@ -33,17 +33,24 @@ def short_table() -> str:
     results = json.loads((KEPT / "bench.json").read_text("utf-8"))
     machine = results["machine"]
     rows = [
-        f"| {one['title']} | {_ratio(one)} | {one['verdict']} |"
+        f"| {one['title']} | {result(one)} | {one['verdict']} |"
         for one in results["measures"]
         if one["must"] is not None
     ]
     where = f"On {machine['cores']} cores with {machine['memory_gib']} GiB, fsync on."
-    return "\n".join([where, "", "| Work | Ratio | Verdict |", "|---|---|---|", *rows, ""])
+    return "\n".join([where, "", "| Work | Result | Verdict |", "|---|---|---|", *rows, ""])
 
 
-def _ratio(measure: dict[str, Any]) -> str:
+def result(measure: dict[str, Any]) -> str:
+    """With its direction if it is a ratio, else with its unit."""
+    figure, unit = measure["ratio"], measure["unit"]
     against = list(measure["contestants"])[1:2]
-    return f"{measure['ratio']:.2f} × {against[0]}" if against else f"{measure['ratio']:.3g}"
+    if against:
+        # What must stay below something is a duration or a size; all other ratios count speed.
+        most = "as long as" if unit == "ms" else "as much as"
+        direction = most if measure["at_most"] else "as fast as"
+        return f"{figure:.{2 if figure < 10 else 1}f} × {direction} {against[0]}"
+    return f"recall {figure:.2f}" if unit == "recall" else f"{figure:.3g} {unit}"
 
 
 def places(text: str) -> list[re.Match[str]]:

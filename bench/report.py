@@ -77,8 +77,10 @@ def as_markdown(results: Sequence[Result], machine: dict[str, object]) -> str:
         "|" + "---|" * len(HEADINGS),
     ]
     lines += ["| " + " | ".join(row) + " |" for row in rows(results)]
-    noted = [result.measure for result in results if result.measure.note]
-    lines += ["", *(f"- {measure.title}: {measure.note}." for measure in noted)]
+    lines += [
+        "",
+        *(f"- {result.measure.title}: {note}." for result in results for note in _notes(result)),
+    ]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -103,6 +105,17 @@ def _contestants(result: Result) -> list[str]:
         for name in list(result.samples)[:2]
     ]
     return [*cells, ""][:2]
+
+
+def _notes(result: Result) -> list[str]:
+    """Why a figure is what it is: what is known beforehand, and what the processors did."""
+    known = [result.measure.note] if result.measure.note else []
+    first = next(iter(result.samples))
+    plugin, postgres = result.detail(first, "plugin_us"), result.detail(first, "postgres_us")
+    if plugin is None or postgres is None:
+        return known
+    spent = f"of the processors a request takes {_number(plugin)} µs for the plugin"
+    return [*known, f"{spent} and {_number(postgres)} µs for PostgreSQL"]
 
 
 def _ratio(result: Result) -> str:

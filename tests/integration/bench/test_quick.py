@@ -19,5 +19,7 @@ def test_a_measure_runs_on_few_rows(generator: str, monkeypatch: pytest.MonkeyPa
     assert speed.median("plugin") > 0
     assert speed.median("pgbench") > 0
     assert (speed.detail("plugin", "p99") or 0) >= (speed.detail("plugin", "p50") or 0) > 0
+    assert (speed.detail("plugin", "plugin_us") or 0) > 0
+    assert (speed.detail("plugin", "postgres_us") or 0) > 0
     assert memory.median("plugin") > 1
     assert len(told) == 3

@@ -89,6 +89,15 @@ def test_the_json_holds_every_turn_and_the_markdown_one_row_a_measure() -> None:
     assert all(row.count("|") == len(report.HEADINGS) + 1 for row in rows)
 
 
+def test_a_note_says_who_used_the_processors() -> None:
+    measure = Measure("work", "some work", "requests/s", {}, note="known before")
+    spent = {"plugin_us": 250.0, "postgres_us": 300.0}
+    done = Result(measure, {"plugin": [Sample(1, spent)], "pgbench": [Sample(2)]})
+    notes = report.as_markdown([done], MACHINE).splitlines()[-2:]
+    assert notes[0] == "- some work: known before."
+    assert "250 µs for the plugin and 300 µs for PostgreSQL" in notes[1]
+
+
 def test_the_plot_is_an_svg_with_two_lines_a_kind() -> None:
     samples = {
         size: [Sample(value, {"p99": value * 3})]
