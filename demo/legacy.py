@@ -1,10 +1,14 @@
 """The legacy database of the demo: an installation with believable agents, and a few odd rows.
 
-The same every time, but for the times, which count back from now.
+The same every time, but for the times, which count back from now. `python -m demo.legacy URL`
+makes a small one in an empty database, to try a cutover on.
 """
 
+import argparse
+import asyncio
 import random
 import re
+import sys
 import tomllib
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,6 +21,7 @@ import asyncpg
 HERE = Path(__file__).parent
 TEAMS = ("EMEA", "Americas", "Asia Pacific")
 DAYS = 400
+SMALL = 300
 
 Row = tuple[UUID, UUID, str, str, str, datetime, datetime]
 
@@ -58,14 +63,19 @@ def imagine(memories: int, *, seed: int = 7) -> Installation:
     return Installation(workspaces, rows + blank, len(blank))
 
 
-async def create(connection: "asyncpg.Connection[Any]", installation: Installation) -> None:
-    """Make the legacy tables and fill them."""
-    await connection.execute((HERE / "legacy.sql").read_text())
-    await connection.copy_records_to_table(
-        "workspaces",
-        records=[(w.id, w.name, w.parent, w.status) for w in installation.workspaces],
-    )
-    await connection.copy_records_to_table("agent_memories", records=installation.memories)
+async def create(url: str, installation: Installation) -> None:
+    """Make the legacy tables in a database and fill them; all or nothing."""
+    connection = await asyncpg.connect(url)
+    try:
+        async with connection.transaction():
+            await connection.execute((HERE / "legacy.sql").read_text())
+            await connection.copy_records_to_table(
+                "workspaces",
+                records=[(w.id, w.name, w.parent, w.status) for w in installation.workspaces],
+            )
+            await connection.copy_records_to_table("agent_memories", records=installation.memories)
+    finally:
+        await connection.close()
 
 
 def _memory(chance: random.Random, voices: dict[str, Any], workspace: Workspace) -> Row:
@@ -85,3 +95,24 @@ def _row(chance: random.Random, workspace: Workspace, content: str) -> Row:
 
 def _uuid(chance: random.Random) -> UUID:
     return UUID(int=chance.getrandbits(128), version=4)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser("python -m demo.legacy")
+    parser.add_argument("url", help="an empty PostgreSQL database, as postgres://…")
+    url = parser.parse_args().url
+    installation = imagine(SMALL)
+    try:
+        asyncio.run(create(url, installation))
+    except asyncpg.DuplicateTableError:
+        sys.exit(
+            "the database has legacy tables already, and they are left alone; give an empty one"
+        )
+    except (OSError, ValueError, asyncpg.PostgresError) as error:
+        sys.exit(f"the legacy database cannot be made there: {str(error) or type(error).__name__}")
+    counts = f"{len(installation.memories)} rows of {len(installation.workspaces)} workspaces"
+    sys.stdout.write(f"{counts}\n")
+
+
+if __name__ == "__main__":
+    main()

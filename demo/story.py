@@ -6,7 +6,6 @@ import os
 import shutil
 from pathlib import Path
 
-import asyncpg
 from rich.console import Console
 
 from demo.legacy import Installation, create, imagine
@@ -42,7 +41,7 @@ def _an_installation(scene: Stage, installation: Installation) -> None:
         "Northwind Robotics runs AI agents, and for a year they have remembered things in a table"
         " called agent_memories.",
     )
-    asyncio.run(_fill(scene.legacy, installation))
+    asyncio.run(create(scene.legacy, installation))
     counts = scene.sql(
         scene.legacy, "SELECT scope, count(*) FROM agent_memories GROUP BY scope ORDER BY 2 DESC"
     )
@@ -51,14 +50,6 @@ def _an_installation(scene: Stage, installation: Installation) -> None:
     scene.say("\nSome of what they remember:")
     for row in installation.memories[:4]:
         scene.say(f"  “{row[2]}”")
-
-
-async def _fill(url: str, installation: Installation) -> None:
-    connection = await asyncpg.connect(url)
-    try:
-        await create(connection, installation)
-    finally:
-        await connection.close()
 
 
 def _dry_run(scene: Stage) -> None:
@@ -95,7 +86,11 @@ def _trouble(scene: Stage) -> None:
         f"UPDATE {table} SET expires_at = now() WHERE id = '{expired}'",  # noqa: S608
     ):
         scene.sql(scene.memory, statement)
-    scene.say("", "Verify finds all three, by id, and says what is wrong with each:")
+    scene.say(
+        "",
+        "Verify finds all three, by id. What has expired is gone for every reader, so it is missing"
+        " like the deleted one:",
+    )
     scene.run("memory-backfill", "-verify", "--verify-all", expect=1)
     scene.say(
         "", "Do not flip the flag. Apply again: it mends what differs and touches nothing else."
@@ -108,7 +103,8 @@ def _trouble(scene: Stage) -> None:
 def _harness(scene: Stage, report: Path) -> None:
     scene.chapter(
         "6. Would another plugin do?",
-        "Anybody can write one. The harness holds it to the contract; here it tests ours.",
+        "Anybody can write one. The harness holds it to the contract; here it tests ours. Its areas"
+        " run at the same time, so their seconds add up to more than the whole took.",
     )
     page = scene.directory / "report.html"
     scene.run(

@@ -8,7 +8,6 @@ is seen by reads only `delay` seconds later; a query says up to which LSN it has
 also make it refuse requests (`refuse_next`, `fail_from`). It is for tests: nothing is stored.
 """
 
-import asyncio
 import heapq
 import math
 import os
@@ -340,8 +339,7 @@ def _comparison(key: str, name: str, wanted: Any) -> Predicate:
 def main() -> None:
     host, _, port = os.environ.get("STANDIN_LISTEN_ADDR", "127.0.0.1:5081").rpartition(":")
     delay = float(os.environ.get("STANDIN_DELAY", "0.02"))
-    config = uvicorn.Config(StandIn(delay=delay).app, host=host, port=int(port), access_log=False)
-    asyncio.run(uvicorn.Server(config).serve())
+    uvicorn.run(StandIn(delay=delay).app, host=host, port=int(port), access_log=False)
 
 
 if __name__ == "__main__":

@@ -25,25 +25,28 @@ MEMORY_URL = "postgres://memory:secret@memory-db/memory"
 RESTORED_URL = "postgres://memory:secret@memory-db/restored"
 PLUGIN_ADDRESSES = ("127.0.0.1:9100", "localhost:9100", "your-plugin:9100")
 STANDIN_ADDRESS = "127.0.0.1:5081"
-_NUMBER = re.compile(r"\d[\d.,\\]*")
+# What differs from run to run. Counts and exit codes do not, and are compared.
+_VARIES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|(?<=\"score\":)[\d.]+|[\d.,]+ s, [\d.,]+ rows/s")
 RUNNABLE = ("bash", "console", "python", "yaml")
 
 
 @dataclass(frozen=True)
 class Printed:
-    """What a `console` block shows, and what the commands in it printed."""
+    """What a `console` block shows after one of its commands, and what the command printed."""
 
-    fence: Fence
+    place: str
     shown: str
     printed: str
 
     def agrees(self) -> bool:
-        """The same words in the same order; numbers may differ, `…` stands for anything."""
-        pattern = "".join(
-            r"[\s\S]*" if part == "…" else _NUMBER.sub(r"[\\d.,]+", re.escape(part)) + r"\s*"
-            for part in re.findall(r"…|[^\s…]+", self.shown)
-        )
-        return re.fullmatch(pattern, self.printed.strip()) is not None
+        """The same words and counts in the same order; `…` stands for anything."""
+        parts = re.split(r"\s*…\s*", _steady(self.shown))
+        pattern = r"[\s\S]*".join(re.escape(part) for part in parts)
+        return re.fullmatch(pattern, _steady(self.printed)) is not None
+
+
+def _steady(text: str) -> str:
+    return " ".join(_VARIES.sub("~", text).split())
 
 
 class Sandbox:
@@ -51,14 +54,16 @@ class Sandbox:
 
     def __init__(self, directory: Path, databases: dict[str, str]) -> None:
         self.directory = directory
-        for name in ("docs", "contract", "harness", "plugin_postgres", "Makefile", ".venv"):
+        for name in ("docs", "contract", "harness", "plugin_postgres", "demo", "Makefile", ".venv"):
             (directory / name).symlink_to(ROOT / name)
-        plugin, standin = (f"127.0.0.1:{port}" for port in _free_ports(2))
+        self._ports = _free_ports(2)
+        plugin, standin = (f"127.0.0.1:{port}" for port in self._ports)
         self._replace = {
             **dict.fromkeys(PLUGIN_ADDRESSES, plugin),
             STANDIN_ADDRESS: standin,
             **databases,
             "--port 9100": f"--port {plugin.rpartition(':')[2]}",
+            "mktemp -d": 'mktemp -d "$SANDBOX/XXXXXX"',
             "memory-harness run ": "memory-harness run --timeout 60 ",
             "--memory-plugin-url ": "--memory-plugin-timeout 60 --memory-plugin-url ",
         }
@@ -76,24 +81,31 @@ class Sandbox:
         }
 
     def run(self, page: Page, seconds: float) -> list[Printed]:
-        """Run all blocks of the page in order; raises AssertionError at the first that fails."""
+        """Run all blocks of the page in order; raises AssertionError at the first that fails.
+
+        A page that leaves a server running fails too: it would answer in place of the next one's.
+        """
         fences = [f for f in page.fences if f.language in RUNNABLE and not f.static]
-        self.execute("\n".join(_script(fence) for fence in fences), seconds)
-        return [self._printed(fence) for fence in fences if fence.language == "console"]
+        blocks = [_script(fence) for fence in fences]
+        self.execute("\n".join([*blocks, _nothing_listens(self._ports)]), seconds)
+        consoles = [fence for fence in fences if fence.language == "console"]
+        return [printed for fence in consoles for printed in self._printed(fence)]
 
     def execute(self, script: str, seconds: float, **environment: str) -> None:
         """Run a script; every line that begins with @@ in its output says where it is."""
         script = _replaced(script, self._replace)
         _execute(script, self.directory, {**self._environment, **environment}, seconds)
 
-    def _printed(self, fence: Fence) -> Printed:
-        lines = fence.text.splitlines(keepends=True)
+    def _printed(self, fence: Fence) -> list[Printed]:
         back = {new: old for old, new in reversed(self._replace.items())}
-        return Printed(
-            fence,
-            "".join(line for line in lines if not line.startswith("$ ")),
-            _replaced((self.directory / _output_of(fence)).read_text(), back),
-        )
+        return [
+            Printed(
+                f"{fence}: $ {command}",
+                shown,
+                _replaced((self.directory / _output(fence, number)).read_text(), back),
+            )
+            for number, (command, shown) in enumerate(_commands(fence))
+        ]
 
 
 def _execute(script: str, directory: Path, environment: dict[str, str], seconds: float) -> None:
@@ -115,7 +127,7 @@ def _execute(script: str, directory: Path, environment: dict[str, str], seconds:
     finally:
         _end(shell.pid)
         shell.wait()
-        for note in directory.glob("*.pid"):  # what a command of the harness started anew
+        for note in directory.glob("**/plugin.pid"):  # what a command of the harness started anew
             with suppress(ProcessLookupError):
                 _end(os.getpgid(int(note.read_text())))
     text = log.read_text(errors="replace")
@@ -157,20 +169,36 @@ def _script(fence: Fence) -> str:
 
 def _console(fence: Fence) -> str:
     """Each command with its output collected; the status is there for a following `echo $?`."""
-    output = _collected(fence)
-    lines = [f": > {output}", "set +e"]
-    for command in re.findall(r"^\$ (.*(?:\\\n.*)*)", fence.text, re.MULTILINE):
-        lines += [f"(exit ${{status:-0}}); {command} >> {output} 2>&1", "status=$?"]
-    return "\n".join([*lines, f"cat {output}", "set -e"])
+    lines = ["set +e"]
+    for number, (command, _) in enumerate(_commands(fence)):
+        # The same file from wherever the commands of the page have changed to.
+        output = f'"$SANDBOX"/{_output(fence, number)}'
+        lines += [f"(exit ${{status:-0}}); {command} > {output} 2>&1", "status=$?", f"cat {output}"]
+    return "\n".join([*lines, "set -e"])
 
 
-def _output_of(fence: Fence) -> str:
-    return f"printed-{fence.line}"
+def _commands(fence: Fence) -> list[tuple[str, str]]:
+    """Each command of a `console` block with what the block shows after it."""
+    return re.findall(r"^\$ (.*(?:\\\n.*)*)\n((?:(?!\$ ).*\n)*)", fence.text, re.MULTILINE)
 
 
-def _collected(fence: Fence) -> str:
-    """The same file from wherever the commands of the page have changed to."""
-    return f'"$SANDBOX"/{_output_of(fence)}'
+def _output(fence: Fence, number: int) -> str:
+    return f"printed-{fence.line}-{number}"
+
+
+def _nothing_listens(ports: list[int]) -> str:
+    """Waits a little for servers that were told to stop."""
+    addresses = " ".join(f"/dev/tcp/127.0.0.1/{port}" for port in ports)
+    return f"""
+echo '@@ stopping what the page has started' >&2
+for _ in {{1..100}}; do
+  left=$(for it in {addresses}; do (: <> $it) 2> /dev/null && echo $it || true; done)
+  [ -z "$left" ] && wait && exit 0
+  sleep 0.1
+done
+echo "the page leaves a server running: $left" >&2
+exit 1
+"""
 
 
 def _heredoc(command: str, text: str) -> str:

@@ -23,9 +23,9 @@ def _runs_something(page: Page) -> bool:
 def test_a_page_can_be_followed_literally(
     page: Page, tmp_path: Path, databases: dict[str, str]
 ) -> None:
-    for block in Sandbox(tmp_path, databases).run(page, SECONDS):
-        assert block.agrees(), (
-            f"{block.fence} shows:\n{block.shown}\nbut it prints:\n{block.printed}"
+    for command in Sandbox(tmp_path, databases).run(page, SECONDS):
+        assert command.agrees(), (
+            f"{command.place} shows:\n{command.shown}\nbut it prints:\n{command.printed}"
         )
 
 
