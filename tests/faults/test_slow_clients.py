@@ -19,6 +19,8 @@ pytestmark = pytest.mark.anyio
 WRITE = "/v1/namespaces/workspace:1/memories"
 # The machine is shared: twice as slow is noise, ten times as slow is a client that was starved.
 SAME_SPEED = 2.0
+# A burst of other work spoils one comparison; who is starved, is starved in all of them.
+ATTEMPTS = 4
 
 
 @asynccontextmanager
@@ -79,15 +81,17 @@ async def test_others_are_served_at_the_same_speed(
     assert callable(rude)
     async with Load([tcp_plugin.address], clients=8) as load:
         await asyncio.sleep(0.5)
-        before = await typical_latency(load, seconds)
-        async with rude(tcp_plugin.address):
-            during = await typical_latency(load, seconds)
-            newcomer = await Connection.open(tcp_plugin.address)
-            await newcomer.send(request("GET", "/v1/health"))
-            assert (await newcomer.answer()).status == 200
-            newcomer.close()
-        after = await typical_latency(load, seconds)
-    assert during < SAME_SPEED * max(before, after)
+        slowdowns: list[float] = []
+        while len(slowdowns) < ATTEMPTS and min(slowdowns, default=SAME_SPEED) >= SAME_SPEED:
+            before = await typical_latency(load, seconds)
+            async with rude(tcp_plugin.address):
+                during = await typical_latency(load, seconds)
+                newcomer = await Connection.open(tcp_plugin.address)
+                await newcomer.send(request("GET", "/v1/health"))
+                assert (await newcomer.answer()).status == 200
+                newcomer.close()
+            slowdowns.append(during / before)
+    assert min(slowdowns) < SAME_SPEED, slowdowns
     await assert_sound(load.history, tcp_plugin.address, postgres)
     assert load.history.count("acknowledged") == len(load.history.calls)
     assert tcp_plugin.alarms == []
