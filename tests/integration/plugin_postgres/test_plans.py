@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from contract import SearchRequest
-from plugin_postgres import vectors
+from plugin_postgres import sql, vectors
 from plugin_postgres.search import statement_for
 from tests.conftest import database_url, execute
 from tests.integration.plugin_postgres import plugin
@@ -56,18 +56,27 @@ def filled(cluster: str, migrated_template: str) -> Iterator[str]:
 
 
 async def plan(url: str, request: SearchRequest) -> list[dict[str, Any]]:
-    """The nodes of the plan that were executed, with the one plan that the plugin keeps."""
+    """Of the statement that answers a request."""
     statement, arguments = statement_for(request, request.query, request.embedding)
+    kinds = ["text[]", "text[]", "int", *(["text"] if request.query else [])]
+    if request.embedding:
+        kinds.append("vector")
+    return await explain(url, statement, list(zip(kinds, arguments, strict=True)))
+
+
+async def explain(
+    url: str, statement: str, arguments: list[tuple[str, object]]
+) -> list[dict[str, Any]]:
+    """The nodes of the plan that were executed, with the one plan that the plugin keeps.
+
+    An argument is its type and its value.
+    """
     async with plugin.pool_connection(url) as connection:
-        kinds = ["text[]", "text[]", "int", *(["text"] if request.query else [])]
-        if not (request.query or request.kinds or request.embedding):
-            kinds = ["text[]", "int"]
-        elif request.embedding:
-            kinds.append("vector")
-        await connection.execute(f"PREPARE asked ({', '.join(kinds)}) AS {statement}")
+        types = ", ".join(kind for kind, _ in arguments)
+        await connection.execute(f"PREPARE asked ({types}) AS {statement}")
         literals: list[str] = [
             await connection.fetchval(f"SELECT quote_nullable($1::{kind}::text)", value)
-            for kind, value in zip(kinds, arguments, strict=True)
+            for kind, value in arguments
         ]
         explained = await connection.fetchval(
             f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE asked ({', '.join(literals)})"
@@ -107,10 +116,25 @@ def rows_read(nodes: list[dict[str, Any]]) -> float:
 
 
 async def test_newest_first_reads_no_more_than_it_may_return(filled: str) -> None:
-    nodes = await plan(filled, SearchRequest(namespaces=THREE, limit=20))
+    arguments: list[tuple[str, object]] = [("text[]", THREE), ("int", 20)]
+    nodes = await explain(filled, sql.load("search_newest"), arguments)
     assert indexes(nodes) == {"memory_records_newest"}
     assert rows_read(nodes) == 60
     assert not [n for n in nodes if n["Node Type"] == "Sort" and n["Actual Rows"] > 60]
+
+
+async def test_newest_first_for_many_reads_no_more_than_all_of_them_may_return(
+    filled: str,
+) -> None:
+    arguments: list[tuple[str, object]] = [
+        ("text[]", [*THREE, "workspace:4", "workspace:nowhere"]),
+        ("int[]", [1, 4]),
+        ("int[]", [3, 5]),
+        ("int[]", [20, 5]),
+    ]
+    nodes = await explain(filled, sql.load("search_newest_for_many"), arguments)
+    assert indexes(nodes) == {"memory_records_newest"}
+    assert rows_read(nodes) == 60 + 5
 
 
 async def test_newest_first_of_a_rare_kind_passes_over_others_inside_the_index(
@@ -154,5 +178,5 @@ async def test_many_embeddings_are_proposed_by_the_index_of_their_dimension(
         )
         nodes = await plan(filled, request)
         proposed = [n for n in nodes if n.get("Index Name") == "memory_records_embedding_4"]
-        assert [node["Actual Rows"] for node in proposed] == [64]
+        assert [node["Actual Rows"] for node in proposed] == [40]
         assert ("memory_records_words" in indexes(nodes)) == (query is not None)
