@@ -15,6 +15,7 @@ from plugin_postgres.indexer import Indexer
 from plugin_postgres.janitor import Janitor
 from plugin_postgres.memories import Memories
 from plugin_postgres.metrics import Metrics
+from plugin_postgres.newest import NewestQueue
 from plugin_postgres.resource import Handler, Method, Resource
 from plugin_postgres.settings import Settings
 from plugin_postgres.writes import WriteQueue
@@ -32,7 +33,8 @@ def create_app(settings: Settings) -> Starlette:
     queue = WriteQueue(database, metrics, limit=settings.write_queue)
     janitor = Janitor(database, metrics, settings)
     indexer = Indexer(database, settings)
-    endpoints = Endpoints(database, Memories(database, queue, settings), metrics, settings)
+    newest = NewestQueue(database)
+    endpoints = Endpoints(database, Memories(database, queue, settings), newest, metrics, settings)
 
     def resource(
         path: str, methods: Mapping[str, Handler], max_body: int = settings.max_body

@@ -24,6 +24,7 @@ from contract import (
 from plugin_postgres import metrics, namespaces
 from plugin_postgres.database import Database
 from plugin_postgres.memories import Memories
+from plugin_postgres.newest import NewestQueue
 from plugin_postgres.resource import NOTHING, Answer, json_answer
 from plugin_postgres.search import search
 from plugin_postgres.settings import Settings
@@ -38,11 +39,13 @@ class Endpoints:
         self,
         database: Database,
         memories: Memories,
+        newest: NewestQueue,
         numbers: metrics.Metrics,
         settings: Settings,
     ) -> None:
         self._database = database
         self._memories = memories
+        self._newest = newest
         self._metrics = numbers
         self._max_namespaces = settings.max_namespaces
 
@@ -84,7 +87,7 @@ class Endpoints:
     async def search(self, _segment: str, body: bytes) -> Answer:
         request = parse(SearchRequest, body)
         self._check_count(request.namespaces)
-        return json_answer(200, {"memories": await search(self._database, request)})
+        return json_answer(200, {"memories": await search(self._database, self._newest, request)})
 
     async def forget(self, key: str, body: bytes) -> Answer:
         await self._memories.forget(parse_value(MemoryId, key, "id"), parse(ForgetRequest, body))

@@ -1,6 +1,6 @@
 """Rows of the database as the JSON objects of the contract."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import asyncpg
@@ -9,7 +9,7 @@ import orjson
 from plugin_postgres import jsonb
 
 
-def memory(row: asyncpg.Record) -> dict[str, Any]:
+def memory(row: Iterable[Any]) -> dict[str, Any]:
     """A Memory; fields that are not set are left out.
 
     The statements select these columns in this order, those that rank also the score: taking a

@@ -1,14 +1,17 @@
-"""Search: newest first, by words, by embedding, or by both. Each is one statement."""
+"""Search: newest first, by words, by embedding, or by both."""
 
 from typing import Any
 
 from contract import SearchRequest
 from plugin_postgres import rows, sql, vectors
 from plugin_postgres.database import Database
+from plugin_postgres.newest import NewestQueue
 from plugin_postgres.pgvector import MAX_DIMENSION
 
 
-async def search(database: Database, request: SearchRequest) -> list[dict[str, Any]]:
+async def search(
+    database: Database, newest: NewestQueue, request: SearchRequest
+) -> list[dict[str, Any]]:
     """At most `limit` memories of the named namespaces, best first."""
     query = request.query if request.query and not request.query.isspace() else None
     vector = request.embedding if database.serves_vectors else None
@@ -17,6 +20,8 @@ async def search(database: Database, request: SearchRequest) -> list[dict[str, A
         if query is None:
             return []
         vector = None
+    if query is None and vector is None and not request.kinds:
+        return await newest.find(list(set(request.namespaces)), request.limit)
     statement, arguments = statement_for(request, query, vector)
     return [rows.memory(row) for row in await database.fetch(statement, *arguments)]
 
@@ -36,6 +41,4 @@ def statement_for(
         return nearest, [*arguments, vector]
     if query is not None:
         return sql.load("search_text"), [*arguments, query]
-    if kinds is not None:
-        return sql.load("search_newest_of_kinds"), arguments
-    return sql.load("search_newest"), [namespaces, request.limit]
+    return sql.load("search_newest_of_kinds"), arguments

@@ -1,0 +1,143 @@
+"""Newest first for many callers: searches that come while one runs share the next statement.
+
+Before every turn of an agent there is such a search, and of what a small one costs, the way to
+the database and back is the larger part. Nobody waits for long: a search that finds nobody before
+it goes alone and at once, one that may look at many memories never shares, and a statement that
+is late is passed by.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+import asyncpg
+
+from contract import MemoryPluginError, Unavailable
+from plugin_postgres import rows, sql
+from plugin_postgres.database import Database
+
+# How many memories a statement may look at for those who share it.
+_SHARED_ROWS = 1000
+# Such a statement takes a few milliseconds. One that takes longer waits for a disk or a lock,
+# and then several at a time are better than one.
+_LATE_SECONDS = 0.02
+
+Memories = list[dict[str, Any]]
+
+log = logging.getLogger(__name__)
+
+
+def _future() -> "asyncio.Future[Memories]":
+    return asyncio.get_running_loop().create_future()
+
+
+@dataclass(slots=True)
+class _Search:
+    namespaces: list[str]
+    limit: int
+    found: "asyncio.Future[Memories]" = field(default_factory=_future)
+
+    @property
+    def rows(self) -> int:
+        """How many memories the database looks at, at most."""
+        return len(self.namespaces) * self.limit
+
+
+class NewestQueue:
+    """Searches without a query, alone or together."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._waiting: deque[_Search] = deque()
+        self._ahead: asyncio.TimerHandle | None = None
+        self._groups: set[asyncio.Task[None]] = set()
+
+    async def find(self, namespaces: list[str], limit: int) -> Memories:
+        """The newest of these namespaces, each of which is named once."""
+        search = _Search(namespaces, limit)
+        if search.rows > _SHARED_ROWS:
+            return await self._find_alone(search)
+        if self._ahead is not None:
+            self._waiting.append(search)
+            return await search.found
+        timer = self._set_out()
+        try:
+            return await self._find_alone(search)
+        finally:
+            self._arrive(timer)
+
+    def _set_out(self) -> asyncio.TimerHandle:
+        """The others wait from now on, until this one arrives or is late."""
+        self._ahead = asyncio.get_running_loop().call_later(_LATE_SECONDS, self._let_next_go)
+        return self._ahead
+
+    def _arrive(self, timer: asyncio.TimerHandle) -> None:
+        timer.cancel()
+        if self._ahead is timer:
+            self._let_next_go()
+
+    def _let_next_go(self) -> None:
+        self._ahead = None
+        if group := self._take():
+            task = asyncio.create_task(self._find_together(group, self._set_out()))
+            self._groups.add(task)
+            task.add_done_callback(self._groups.discard)
+
+    def _take(self) -> list[_Search]:
+        group: list[_Search] = []
+        size = 0
+        while self._waiting and size + self._waiting[0].rows <= _SHARED_ROWS:
+            search = self._waiting.popleft()
+            if not search.found.done():  # else its caller is gone
+                group.append(search)
+                size += search.rows
+        return group
+
+    async def _find_alone(self, search: _Search) -> Memories:
+        statement = sql.load("search_newest")
+        found = await self._database.fetch(statement, search.namespaces, search.limit)
+        return [rows.memory(row) for row in found]
+
+    async def _find_together(self, group: list[_Search], timer: asyncio.TimerHandle) -> None:
+        statement = sql.load("search_newest_for_many")
+        try:
+            found = await self._database.fetch(statement, *_arguments(group))
+        except MemoryPluginError as error:
+            _fail(group, error)
+        except BaseException as error:
+            _fail(group, Unavailable("the search was given up", retry_after=1))
+            if not isinstance(error, Exception):
+                raise
+            log.exception("search failed")
+        else:
+            for search, memories in zip(group, _by_search(found, len(group)), strict=True):
+                if not search.found.done():
+                    search.found.set_result(memories)
+        finally:
+            self._arrive(timer)
+
+
+def _arguments(group: list[_Search]) -> tuple[list[str], list[int], list[int], list[int]]:
+    names: list[str] = []
+    first: list[int] = []
+    last: list[int] = []
+    for search in group:
+        first.append(len(names) + 1)
+        names += search.namespaces
+        last.append(len(names))
+    return names, first, last, [search.limit for search in group]
+
+
+def _by_search(found: list[asyncpg.Record], count: int) -> list[Memories]:
+    answers: list[Memories] = [[] for _ in range(count)]
+    for number, *memory in found:
+        answers[number - 1].append(rows.memory(memory))
+    return answers
+
+
+def _fail(group: list[_Search], error: MemoryPluginError) -> None:
+    for search in group:
+        if not search.found.done():
+            search.found.set_exception(error)

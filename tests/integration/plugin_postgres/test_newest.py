@@ -1,0 +1,154 @@
+"""Searches for the newest that come together: they share statements, and nothing else."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import asyncpg
+import pytest
+
+from contract import BatchWrite, MemoryClient, NamespaceUpsert, Unavailable
+from plugin_postgres.database import Database
+from plugin_postgres.newest import NewestQueue
+from plugin_postgres.settings import Settings
+from tests.integration.plugin_postgres import plugin
+
+pytestmark = pytest.mark.anyio
+
+SPACES = [f"workspace:{number}" for number in range(6)]
+
+
+class Watched(Database):
+    """Notes what is asked, and holds the first answer back until told."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.asked: list[int] = []
+        self.released = asyncio.Event()
+
+    async def fetch(self, query: str, *arguments: object) -> list[asyncpg.Record]:
+        limits = arguments[-1]
+        self.asked.append(len(limits) if isinstance(limits, list) else 1)
+        if len(self.asked) == 1:
+            await self.released.wait()
+        return await super().fetch(query, *arguments)
+
+
+@pytest.fixture
+async def watched(migrated: str) -> AsyncIterator[Watched]:
+    async with plugin.memory_client(migrated) as client:
+        await fill(client)
+    opened = Watched(Settings(database_url=migrated))
+    await opened.open()
+    yield opened
+    await opened.close()
+
+
+async def fill(client: MemoryClient) -> None:
+    """In the namespace of number n there are n memories, the newest called n."""
+    for name in SPACES:
+        await client.put_namespace(name, NamespaceUpsert(kind="workspace"))
+    writes = [
+        BatchWrite(
+            namespace=name,
+            content=f"{number - age} of {name}",
+            kind="fact",
+            source="user",
+            created_at=datetime(2026, 1, 1, tzinfo=UTC) - timedelta(minutes=age),
+        )
+        for number, name in enumerate(SPACES)
+        for age in range(number)
+    ]
+    await client.batch(writes)
+
+
+async def ask(
+    queue: NewestQueue, *asked: tuple[list[str], int]
+) -> list["asyncio.Task[list[dict[str, Any]]]"]:
+    """Searches that come one after the other, at once; all of them wait afterwards."""
+    tasks = [asyncio.create_task(queue.find(names, limit)) for names, limit in asked]
+    await asyncio.sleep(0)
+    return tasks
+
+
+def contents(memories: list[dict[str, Any]]) -> list[str]:
+    return [memory["content"] for memory in memories]
+
+
+async def test_those_who_come_while_one_runs_share_the_next_statement(watched: Watched) -> None:
+    tasks = await ask(NewestQueue(watched), *((SPACES[2:4], 20) for _ in range(8)))
+    watched.released.set()
+    found = await asyncio.gather(*tasks)
+    assert watched.asked == [1, 7]
+    assert all(contents(memories) == contents(found[0]) for memories in found)
+    assert len(found[0]) == 2 + 3
+
+
+async def test_each_gets_its_own_answer_in_its_own_order(watched: Watched) -> None:
+    asked = [
+        ([SPACES[5]], 2),
+        ([SPACES[1], SPACES[5]], 3),
+        (["workspace:nowhere"], 20),
+        ([SPACES[0]], 20),
+        ([SPACES[2]], 20),
+    ]
+    queue = NewestQueue(watched)
+    tasks = await ask(queue, ([SPACES[1]], 20), *asked)
+    watched.released.set()
+    together = [contents(await task) for task in tasks[1:]]
+    assert watched.asked == [1, 5]
+    assert together[0] == ["5 of workspace:5", "4 of workspace:5"]
+    assert together[2:] == [[], [], ["2 of workspace:2", "1 of workspace:2"]]
+    alone = [contents(await queue.find(names, limit)) for names, limit in asked]
+    assert together == alone
+
+
+async def test_a_search_that_may_look_at_much_neither_waits_nor_lets_wait(
+    watched: Watched,
+) -> None:
+    watched.asked.append(0)  # nothing is held back
+    queue = NewestQueue(watched)
+    large = [f"custom:{number}" for number in range(1000)]
+    await asyncio.gather(*await ask(queue, (large, 100), (SPACES, 20), (large, 100)))
+    assert watched.asked == [0, 1, 1, 1]
+
+
+async def test_a_statement_shares_no_more_than_it_can_bear(watched: Watched) -> None:
+    tasks = await ask(NewestQueue(watched), *(([name], 100) for name in SPACES * 5))
+    watched.released.set()
+    await asyncio.gather(*tasks)
+    assert watched.asked == [1, 10, 10, 9]
+
+
+async def test_a_late_statement_is_passed_by(watched: Watched) -> None:
+    late, *others = await ask(NewestQueue(watched), *((SPACES, 20) for _ in range(4)))
+    await asyncio.wait_for(asyncio.gather(*others), 20)
+    assert watched.asked == [1, 3]
+    assert not late.done()
+    watched.released.set()
+    assert len(await late) == 15
+
+
+async def test_one_whose_caller_has_gone_does_not_disturb_the_others(watched: Watched) -> None:
+    first, gone, other = await ask(NewestQueue(watched), *((SPACES, 20) for _ in range(3)))
+    gone.cancel()
+    watched.released.set()
+    assert len(await first) == len(await other) == 15
+    assert watched.asked == [1, 1]
+
+
+async def test_all_who_share_are_told_when_the_store_fails_and_served_when_it_is_back(
+    watched: Watched,
+) -> None:
+    queue = NewestQueue(watched)
+    watched.released.set()
+    async with watched.connection() as connection:
+        await connection.execute("ALTER TABLE memory_records RENAME TO elsewhere")
+    for task in await ask(queue, *((SPACES, 20) for _ in range(4))):
+        with pytest.raises(Unavailable):
+            await task
+    assert watched.asked == [1, 3]
+    async with watched.connection() as connection:
+        await connection.execute("ALTER TABLE elsewhere RENAME TO memory_records")
+    assert len(await queue.find(SPACES, 20)) == 15
