@@ -8,9 +8,9 @@ import asyncio
 import logging
 import multiprocessing
 import os
-import select
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,10 +23,9 @@ from starlette.applications import Starlette
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
+from plugin_postgres.door import Door, Share, shares
 from plugin_postgres.errors import ServerFailed
 
-# Each lets in many; more would only keep a flood of newcomers from being refused.
-_LAST_ROUNDS = 100
 STOPPING = (signal.SIGTERM, signal.SIGINT)
 _WHY = "the plugin does not start; what its log says above is the reason"
 
@@ -36,7 +35,7 @@ log = logging.getLogger(__name__)
 def run(configuration: uvicorn.Config, bound: socket.socket) -> None:
     """Serve in this process; raises `ServerFailed` when it cannot begin."""
     try:
-        _Server(configuration).run([bound])
+        _Server(configuration, *shares(1)).run([bound])
     except SystemExit as end:
         if end.code == STARTUP_FAILURE:
             raise ServerFailed(_WHY) from None
@@ -62,6 +61,34 @@ def run_several(
 
 
 class _Server(uvicorn.Server):
+    def __init__(self, configuration: uvicorn.Config, share: Share) -> None:
+        super().__init__(configuration)
+        self.servers = []  # where uvicorn keeps its own kind of doors
+        self._doors: list[Door] = []
+        self._share = share
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await self.lifespan.startup()
+        if self.lifespan.should_exit:
+            sys.exit(STARTUP_FAILURE)
+        kind: Callable[..., asyncio.Protocol] = self.config.http_protocol_class
+        protocol = partial(
+            kind,
+            config=self.config,
+            server_state=self.server_state,
+            app_state=self.lifespan.state,
+        )
+        self._doors = [
+            Door(bound, protocol, self.server_state.connections, self._share)
+            for bound in sockets or []
+        ]
+        self.started = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for door in self._doors:
+            await door.close()
+        await super().shutdown(sockets)
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Take the signals for good.
@@ -81,26 +108,18 @@ class _Server(uvicorn.Server):
             signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
         yield
 
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let in whoever has connected already: they would be cut off without an answer.
-
-        Clients that another worker has sent away come back here as long as somebody listens.
-        """
-        waiting = select.poll()
-        for bound in sockets or []:
-            waiting.register(bound, select.POLLIN)
-        for _ in range(_LAST_ROUNDS):
-            if not waiting.poll(0):
-                break
-            await asyncio.sleep(0)  # the loop accepts them
-        await super().shutdown(sockets)
-
 
 class _Process(Process):
+    def __init__(
+        self, configuration: uvicorn.Config, sockets: list[socket.socket], share: Share
+    ) -> None:
+        super().__init__(configuration, sockets)
+        self._share = share
+
     @property
     def server(self) -> uvicorn.Server:
         if self._server is None:
-            self._server = _Server(self.config)
+            self._server = _Server(self.config, self._share)
         return self._server
 
     def start(self) -> None:
@@ -118,8 +137,8 @@ class _Workers(Multiprocess):
     failed = False
 
     def init_processes(self) -> None:
-        for _ in range(self.processes_num):
-            self.processes.append(self._started())
+        self._shares = shares(self.processes_num)
+        self.processes += [self._started(share) for share in self._shares]
 
     def keep_subprocess_alive(self) -> None:
         """Start a worker anew when it died.
@@ -137,7 +156,7 @@ class _Workers(Multiprocess):
                 self.should_exit.set()
                 return
             log.error("worker died and was replaced", extra={"worker": worker.pid})
-            self.processes[number] = self._started()
+            self.processes[number] = self._started(self._shares[number % len(self._shares)])
 
     def terminate_all(self) -> None:
         """Let go of the socket first: what nobody will accept must be refused, not kept waiting."""
@@ -145,8 +164,8 @@ class _Workers(Multiprocess):
             bound.close()
         super().terminate_all()
 
-    def _started(self) -> Process:
-        process = _Process(self.config, self.sockets)
+    def _started(self, share: Share) -> Process:
+        process = _Process(self.config, self.sockets, share)
         process.start()
         return process
 

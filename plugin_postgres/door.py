@@ -1,0 +1,121 @@
+"""How clients come in: one at a time, and to the worker that has the fewest.
+
+The event loop's own server takes all who wait at once: of several workers the one that wakes
+first may have all the clients of a service, and as they stay connected, the others remain idle.
+"""
+
+import asyncio
+import errno
+import logging
+import multiprocessing
+import socket
+from collections.abc import Callable, Collection, MutableSequence
+from dataclasses import dataclass
+
+# Whoever is in the backlog of a socket when it closes is let in; later ones are refused.
+_LAST_CLIENTS = 2048
+_NO_MORE_FILES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_PAUSE_SECONDS = 0.5
+# As long as it takes another worker to wake up.
+_HESITATION_SECONDS = 0.001
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Share:
+    """A worker's share of the clients: how many each worker has, and which one this is."""
+
+    counts: MutableSequence[int]
+    worker: int
+
+    def is_fair(self, clients: int) -> bool:
+        """Whether a worker that has so many may have one more; tells the others the number."""
+        self.counts[self.worker] = clients
+        return clients <= min(self.counts)
+
+
+def shares(workers: int) -> list[Share]:
+    """One for each worker, to be passed to its process."""
+    counts = multiprocessing.get_context("spawn").RawArray("i", workers)
+    return [Share(counts, worker) for worker in range(workers)]
+
+
+class Door:
+    """Accepts those who connect to a listening socket, and gives each a protocol.
+
+    `connections` are those that have one. A worker with more than its share hesitates, so that
+    another can be faster.
+    """
+
+    def __init__(
+        self,
+        bound: socket.socket,
+        protocol: Callable[[], asyncio.Protocol],
+        connections: Collection[object],
+        share: Share,
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._socket = bound
+        self._protocol = protocol
+        self._connections = connections
+        self._share = share
+        self._entering: set[asyncio.Task[None]] = set()
+        self._closed = False
+        bound.setblocking(False)
+        share.is_fair(0)
+        self._open()
+
+    async def close(self) -> None:
+        """Let in whoever has connected: they would be cut off without an answer. Then nobody.
+
+        Clients that another worker has sent away come back here as long as somebody listens.
+        """
+        self._closed = True
+        self._loop.remove_reader(self._socket)
+        for _ in range(_LAST_CLIENTS):
+            if not self._accept():
+                break
+        if self._entering:
+            await asyncio.wait(self._entering)
+
+    def _open(self) -> None:
+        if not self._closed:
+            self._loop.add_reader(self._socket, self._let_in)
+
+    def _pause(self, seconds: float, then: Callable[[], object]) -> None:
+        self._loop.remove_reader(self._socket)
+        self._loop.call_later(seconds, then)
+
+    def _let_in(self) -> None:
+        if self._share.is_fair(len(self._connections) + len(self._entering)):
+            self._accept()
+        else:
+            self._pause(_HESITATION_SECONDS, self._let_in_if_nobody_did)
+
+    def _let_in_if_nobody_did(self) -> None:
+        if not self._closed:
+            self._accept()
+            self._open()
+
+    def _accept(self) -> bool:
+        """Let in one who waits; False when there is none."""
+        try:
+            client, _ = self._socket.accept()
+        except OSError as error:
+            # Else another worker was faster, or the client is gone.
+            if error.errno in _NO_MORE_FILES:
+                log.error("no client can be let in", extra={"reason": errno.errorcode[error.errno]})
+                self._pause(_PAUSE_SECONDS, self._open)
+            return False
+        task = self._loop.create_task(self._serve(client))
+        self._entering.add(task)
+        task.add_done_callback(self._entering.discard)
+        return True
+
+    async def _serve(self, client: socket.socket) -> None:
+        client.setblocking(False)
+        try:
+            await self._loop.connect_accepted_socket(self._protocol, client)
+        except OSError:
+            client.close()  # gone in the meantime

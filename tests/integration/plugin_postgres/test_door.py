@@ -1,0 +1,128 @@
+"""How clients come in: each worker gets its share, and nobody who has connected is cut off."""
+
+import asyncio
+import errno
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+
+import pytest
+
+from plugin_postgres.door import Door, Share, shares
+
+pytestmark = pytest.mark.anyio
+
+
+class Greeter(asyncio.Protocol):
+    """Says hello, and is kept by its worker until the client goes."""
+
+    def __init__(self, worker: "set[Greeter]") -> None:
+        self.worker = worker
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.worker.add(self)
+        transport.write(b"hello")
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        self.worker.discard(self)
+
+
+class Crowded(socket.socket):
+    """There is no room for the first ones who come."""
+
+    refusals = 0
+
+    def accept(self) -> tuple[socket.socket, object]:
+        if self.refusals:
+            self.refusals -= 1
+            raise OSError(errno.EMFILE, "too many open files")
+        return super().accept()
+
+
+@pytest.fixture
+def bound() -> Iterator[Crowded]:
+    with Crowded() as made:
+        made.bind(("127.0.0.1", 0))
+        made.listen(100)
+        yield made
+
+
+@asynccontextmanager
+async def worker(bound: socket.socket, share: Share) -> AsyncIterator["set[Greeter]"]:
+    """Those whom it lets in, as long as the context lasts."""
+    clients: set[Greeter] = set()
+    # Another process would have the socket under another number, too.
+    with bound.dup() as own:
+        door = Door(own, lambda: Greeter(clients), clients, share)
+        yield clients
+        await door.close()
+
+
+@contextmanager
+def connected(bound: socket.socket, count: int) -> Iterator[list[socket.socket]]:
+    """They wait in the backlog: nobody accepts them before the event loop goes on."""
+    with ExitStack() as stack:
+        yield [
+            stack.enter_context(socket.create_connection(bound.getsockname())) for _ in range(count)
+        ]
+
+
+async def greeting(client: socket.socket) -> bytes:
+    client.setblocking(False)
+    async with asyncio.timeout(20):
+        return await asyncio.get_running_loop().sock_recv(client, 100)
+
+
+async def test_workers_share_out_who_connects_at_once(bound: Crowded) -> None:
+    one, two = shares(2)
+    async with worker(bound, one) as first, worker(bound, two) as second:
+        with connected(bound, 30) as clients:
+            assert [await greeting(client) for client in clients] == [b"hello"] * 30
+            assert min(len(first), len(second)) >= 10
+
+
+async def test_the_worker_that_has_the_fewest_gets_the_next(bound: Crowded) -> None:
+    one, two = shares(2)
+    async with worker(bound, one) as busy:
+        with connected(bound, 5) as early, ExitStack() as stack:
+            for client in early:
+                await greeting(client)
+            async with worker(bound, two) as idle:
+                for _ in range(5):
+                    [client] = stack.enter_context(connected(bound, 1))
+                    await greeting(client)
+                assert (len(busy), len(idle)) == (5, 5)
+
+
+async def test_whom_no_other_worker_lets_in_gets_in_all_the_same(bound: Crowded) -> None:
+    counts = [0, 0]
+    async with worker(bound, Share(counts, 1)) as kept:  # the other one has died
+        with connected(bound, 20) as clients:
+            for client in clients:
+                assert await greeting(client) == b"hello"
+            assert len(kept) == 20
+            assert counts == [0, 19]
+
+
+async def test_whoever_has_connected_before_the_door_closes_is_let_in(bound: Crowded) -> None:
+    kept: set[Greeter] = set()
+    door = Door(bound, lambda: Greeter(kept), kept, *shares(1))
+    with connected(bound, 20):
+        await door.close()
+        assert len(kept) == 20
+        with connected(bound, 1):
+            await asyncio.sleep(0.05)
+            assert len(kept) == 20
+
+
+async def test_when_there_are_no_more_files_clients_wait_until_there_are(
+    bound: Crowded, caplog: pytest.LogCaptureFixture
+) -> None:
+    bound.refusals = 2
+    kept: set[Greeter] = set()
+    door = Door(bound, lambda: Greeter(kept), kept, *shares(1))
+    with connected(bound, 1) as [client]:
+        assert await greeting(client) == b"hello"
+    assert [record.message for record in caplog.records] == ["no client can be let in"] * 2
+    await door.close()
