@@ -24,8 +24,8 @@ def run(
     groups: Annotated[
         list[str] | None, typer.Argument(help=f"Which of {', '.join(CATALOG)}; all without any.")
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Turns of each contestant.")] = 5,
-    seconds: Annotated[float, typer.Option(min=1, help="How long a turn takes.")] = 5.0,
+    repeats: Annotated[int, typer.Option(min=1, help="Turns of each contestant.")] = 9,
+    seconds: Annotated[float, typer.Option(min=1, help="How long a turn takes.")] = 2.0,
     quick: Annotated[
         bool,
         typer.Option(help="Few rows, two short turns, no verdicts: shows that it runs."),

@@ -33,6 +33,7 @@ def as_json(results: Sequence[Result], machine: dict[str, object]) -> str:
                 },
                 "ratio": result.ratio,
                 "ratios": result.ratios,
+                "interval": result.interval,
                 "must": result.measure.must,
                 "aim": result.measure.aim,
                 "at_most": result.measure.at_most,
@@ -68,7 +69,7 @@ def as_markdown(results: Sequence[Result], machine: dict[str, object]) -> str:
         f"Measured on {machine['cores']} cores with {machine['memory_gib']} GiB, Python"
         f" {machine['python']}, embedded PostgreSQL with fsync on, load by {machine['generator']},"
         f" {machine['repeats']} turns of {machine['seconds']} s each: medians, and in brackets"
-        " the distance between the extremes."
+        " the distance between the extremes; behind a ratio, where it lies in 15 of 16 cases."
     )
     lines = [
         measured,
@@ -121,7 +122,8 @@ def _notes(result: Result) -> list[str]:
 def _ratio(result: Result) -> str:
     if len(result.samples) < 2:
         return _number(result.ratio)
-    return f"{result.ratio:.2f} × ({min(result.ratios):.2f}–{max(result.ratios):.2f})"
+    low, high = result.interval
+    return f"{result.ratio:.2f} × ({low:.2f}–{high:.2f})"
 
 
 def _target(result: Result) -> str:

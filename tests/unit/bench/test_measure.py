@@ -73,6 +73,14 @@ def test_a_verdict_says_whether_the_target_was_reached(
     assert result(ours, others, must=must, at_most=at_most).verdict == verdict
 
 
+def test_more_turns_tell_more() -> None:
+    nine = [80.0, 81, 82, 83, 84, 85, 86, 87, 60]
+    assert result(nine, [100.0] * 9, must=0.7).verdict == "reached"
+    assert result(nine, [100.0] * 9, must=0.7).interval == (0.8, 0.86)
+    assert result(nine[4:], [100.0] * 5, must=0.7).verdict == "too noisy to tell"
+    assert result([60, *nine[1:]], [100.0] * 9, must=0.7).verdict == "too noisy to tell"
+
+
 def test_the_json_holds_every_turn_and_the_markdown_one_row_a_measure() -> None:
     done = result([80, 82, 79], [100, 101, 99], must=0.7)
     document = json.loads(report.as_json([done], MACHINE))
