@@ -19,7 +19,7 @@ from plugin_postgres import rows, sql
 from plugin_postgres.database import Database
 
 # How many memories a statement may look at for those who share it.
-_SHARED_ROWS = 1000
+_SHARED_ROWS = 500
 # Such a statement takes a few milliseconds. One that takes longer waits for a disk or a lock,
 # and then several at a time are better than one.
 _LATE_SECONDS = 0.02

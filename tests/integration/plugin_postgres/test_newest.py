@@ -118,7 +118,7 @@ async def test_a_statement_shares_no_more_than_it_can_bear(watched: Watched) -> 
     tasks = await ask(NewestQueue(watched), *(([name], 100) for name in SPACES * 5))
     watched.released.set()
     await asyncio.gather(*tasks)
-    assert watched.asked == [1, 10, 10, 9]
+    assert watched.asked == [1, 5, 5, 5, 5, 5, 4]
 
 
 async def test_a_late_statement_is_passed_by(watched: Watched) -> None:
