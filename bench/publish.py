@@ -50,7 +50,7 @@ def result(measure: dict[str, Any]) -> str:
         most = "as long as" if unit == "ms" else "as much as"
         direction = most if measure["at_most"] else "as fast as"
         return f"{figure:.{2 if figure < 10 else 1}f} × {direction} {against[0]}"
-    return f"recall {figure:.2f}" if unit == "recall" else f"{figure:.3g} {unit}"
+    return f"recall {figure:.3f}" if unit == "recall" else f"{figure:.3g} {unit}"
 
 
 def places(text: str) -> list[re.Match[str]]:

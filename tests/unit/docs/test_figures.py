@@ -41,7 +41,7 @@ def test_the_kept_table_has_a_row_for_everything_that_was_measured() -> None:
         ({"ratio": 1.02, "unit": "MiB", "contestants": ["many", "few"], "at_most": True},
          "1.02 × as much as few"),
         ({"ratio": 61.29, "unit": "MiB", "contestants": ["plugin"], "at_most": True}, "61.3 MiB"),
-        ({"ratio": 1.0, "unit": "recall", "contestants": ["plugin"]}, "recall 1.00"),
+        ({"ratio": 0.998, "unit": "recall", "contestants": ["plugin"]}, "recall 0.998"),
     ],
 )  # fmt: skip
 def test_a_figure_says_its_unit_or_what_it_is_a_ratio_of(
