@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 def serve(settings: Settings) -> None:
-    """Serve until SIGTERM or SIGINT; then finish what is in flight and stop."""
+    """Serve until SIGTERM, SIGINT or SIGHUP; then finish what is in flight and stop."""
     _stop_on_signals()
     _raise_file_limit()
     with ExitStack() as stack:

@@ -1,7 +1,7 @@
 """The processes that serve: this one alone, or several on one socket, until a signal.
 
-The first SIGTERM or SIGINT stops them in good order, and another one changes nothing: what is in
-flight has its time, which `--shutdown-timeout` bounds.
+The first SIGTERM, SIGINT or SIGHUP (a terminal that closes) stops them in good order, and another
+one changes nothing: what is in flight has its time, which `--shutdown-timeout` bounds.
 """
 
 import asyncio
@@ -26,7 +26,14 @@ from uvicorn.supervisors.multiprocess import Multiprocess, Process
 from plugin_postgres.door import Door, Share, shares
 from plugin_postgres.errors import ServerFailed
 
-STOPPING = (signal.SIGTERM, signal.SIGINT)
+# What a terminal sends reaches every process in it; of several, the first says when to stop.
+_FROM_TERMINAL = (signal.SIGINT, signal.SIGHUP)
+# Under nohup, a terminal may close.
+STOPPING = tuple(
+    order
+    for order in (signal.SIGTERM, *_FROM_TERMINAL)
+    if order != signal.SIGHUP or signal.getsignal(order) != signal.SIG_IGN
+)
 _WHY = "the plugin does not start; what its log says above is the reason"
 
 log = logging.getLogger(__name__)
@@ -103,8 +110,8 @@ class _Server(uvicorn.Server):
         for handled in STOPPING:
             signal.signal(handled, stop)
         if multiprocessing.parent_process() is not None:
-            # A Ctrl-C reaches every process of a terminal; the parent says when to stop.
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            for ignored in _FROM_TERMINAL:
+                signal.signal(ignored, signal.SIG_IGN)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
         yield
 
@@ -135,6 +142,15 @@ class _Process(Process):
 
 class _Workers(Multiprocess):
     failed = False
+
+    def __init__(self, configuration: uvicorn.Config, sockets: list[socket.socket]) -> None:
+        super().__init__(configuration, sockets)
+        if signal.SIGHUP not in STOPPING:
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    def handle_hup(self) -> None:
+        """Stop, as one process alone does; uvicorn would start all workers anew."""
+        self.should_exit.set()
 
     def init_processes(self) -> None:
         self._shares = shares(self.processes_num)

@@ -61,9 +61,9 @@ class Running:
         """Signal it and its workers, as a terminal does on Ctrl-C."""
         os.killpg(self.process.pid, order)
 
-    def exit_code(self) -> int:
-        """Of a plugin that was told to stop; it has ten seconds."""
-        code = self.process.wait(10)
+    def exit_code(self, within: float = 10) -> int:
+        """Of a plugin that was told to stop; it has ten seconds, without a database of its own."""
+        code = self.process.wait(within)
         self._reader.join(5)
         return code
 
@@ -80,10 +80,11 @@ def running(
     *flags: str,
     environment: Mapping[str, str] | None = None,
     until: "re.Pattern[str]" = _LISTENING,
+    through: str | None = None,
 ) -> Iterator[Running]:
     """Start the command, wait until it listens, and end it afterwards."""
     process = subprocess.Popen(
-        [COMMAND, *flags],
+        [*([through] if through else []), COMMAND, *flags],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

@@ -19,6 +19,8 @@ pytestmark = pytest.mark.anyio
 A = "workspace:a"
 # An impatient Ctrl-C.
 BETWEEN_SECONDS = 0.07
+# A database writes all it has to a disk that others use, too.
+DATABASE_SECONDS = 60
 
 
 def signal_twice(plugin: Running, order: signal.Signals) -> None:
@@ -43,7 +45,7 @@ async def write_on(client: MemoryClient, acknowledged: list[UUID]) -> None:
             return
 
 
-@pytest.mark.parametrize("order", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("order", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("workers", [1, 2])
 async def test_a_second_signal_is_quiet_and_loses_nothing(
     migrated: str, workers: int, order: signal.Signals
@@ -75,11 +77,30 @@ def test_a_second_signal_does_not_disturb_the_end_of_the_embedded_database() -> 
             plugin.signal_all(signal.SIGINT)
             plugin.wait_for(re.compile("embedded PostgreSQL stops"))
             signal_twice(plugin, signal.SIGINT)
-            assert plugin.exit_code() == 0
+            assert plugin.exit_code(DATABASE_SECONDS) == 0
         assert_quiet(plugin)
         log = (Path(made) / "postgres.log").read_text()
         assert "received fast shutdown request" in log
         assert "received immediate shutdown request" not in log
+
+
+def test_a_terminal_that_closes_takes_the_embedded_database_with_it() -> None:
+    with tempfile.TemporaryDirectory(prefix="mp-sig-", ignore_cleanup_errors=True) as made:
+        with running("--listen=127.0.0.1:0", f"--data-dir={made}") as plugin:
+            plugin.signal_all(signal.SIGHUP)
+            assert plugin.exit_code(DATABASE_SECONDS) == 0
+        assert_quiet(plugin)
+        assert "database system is shut down" in (Path(made) / "postgres.log").read_text()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+async def test_under_nohup_a_terminal_may_close(migrated: str, workers: int) -> None:
+    flags = ("--listen=127.0.0.1:0", f"--database-url={migrated}", f"--workers={workers}")
+    with running(*flags, through="nohup") as plugin:
+        plugin.signal_all(signal.SIGHUP)
+        async with MemoryClient(plugin.address, timeout=30) as client:
+            assert (await client.health()).status == "ok"
+        assert await asyncio.to_thread(plugin.stop) == 0
 
 
 @pytest.mark.parametrize("order", [signal.SIGINT, signal.SIGTERM])
