@@ -1,5 +1,7 @@
 """`python -m bench`: run the measures, print the table, write JSON, Markdown and a plot."""
 
+import signal
+import sys
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -41,6 +43,8 @@ def run(
     conditions = {**machine(), "generator": GENERATOR, "repeats": repeats, "seconds": seconds}
     echo(f"load by {GENERATOR}, {repeats} turns of {seconds:g} s each")
     results: list[Result] = []
+    # Leave through the context managers, and no server behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with stage(seconds=seconds, quick=quick) as prepared:
         for group in chosen:
             for source in CATALOG[group]:
