@@ -258,6 +258,10 @@ async def open_target(
             health = await client.health()
         except Unavailable as error:
             raise TargetUnavailable(f"the plugin at {url} is not healthy: {error}") from None
+        except Forbidden as error:
+            raise ConfigurationError(
+                f"what answers at {url} wants a token ({error}): set MEMORY_PLUGIN_TOKEN"
+            ) from None
         except MemoryPluginError as error:
             raise ConfigurationError(
                 f"what answers at {url} is no memory plugin ({error}); check MEMORY_PLUGIN_URL:"

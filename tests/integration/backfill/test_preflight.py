@@ -50,17 +50,19 @@ def test_an_address_that_is_no_plugins_is_exit_2(
     assert trouble.paths == ["/v1/v1/health"]
 
 
-def test_a_plugin_that_wants_a_token_is_exit_2(
-    legacy: LegacyDatabase, serve: Serve, trouble: Troubled
+@pytest.mark.parametrize("open_paths", [["/v1/health"], []])
+def test_a_plugin_or_a_gateway_that_wants_a_token_is_exit_2(
+    legacy: LegacyDatabase, serve: Serve, trouble: Troubled, open_paths: list[str]
 ) -> None:
     legacy.fill(3, legacy.workspace())
     backfill = serve()
     trouble.trouble = lambda path, _: (
-        None if path == "/v1/health" else refusing(401, "forbidden", "a token is needed")
+        None if path in open_paths else refusing(401, "forbidden", "a token is needed")
     )
     outcome = backfill("-apply")
     assert outcome.code == 2
-    assert "MEMORY_PLUGIN_TOKEN" in outcome.err
+    assert "wants a token" in outcome.err
+    assert "set MEMORY_PLUGIN_TOKEN" in outcome.err
 
 
 @pytest.mark.parametrize("mode", MODES)
