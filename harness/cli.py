@@ -35,6 +35,7 @@ app = typer.Typer(
     help="Shows whether a memory plugin keeps the contract.",
     no_args_is_help=True,
     add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_show_locals=False,
 )
 

@@ -17,7 +17,11 @@ from plugin_postgres.settings import SETTINGS, Settings
 _MIGRATING = ("database_url", "data_dir", "startup_timeout", "log_json", "log_level")
 
 # Pretty tracebacks would show the values of variables, and with them passwords.
-app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+app = typer.Typer(
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
 def main() -> None:

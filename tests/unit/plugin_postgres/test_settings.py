@@ -34,8 +34,9 @@ def test_every_setting_has_a_flag_a_variable_and_a_meaning() -> None:
         assert setting.meaning.endswith(".")
 
 
-def test_the_help_names_every_flag_and_variable() -> None:
-    result = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "300", "NO_COLOR": "1"})
+@pytest.mark.parametrize("asked", ["-h", "--help"])
+def test_the_help_names_every_flag_and_variable(asked: str) -> None:
+    result = CliRunner().invoke(app, [asked], env={"COLUMNS": "300", "NO_COLOR": "1"})
     text = re.sub(r"\x1b\[[0-9;]*m", "", result.output)
     for setting in SETTINGS:
         assert setting.flag in text
