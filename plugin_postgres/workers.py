@@ -62,7 +62,16 @@ def run_several(
     configuration.app = partial(_worker, create_app)
     configuration.workers = workers
     several = _Workers(configuration, sockets=[bound])
-    several.run()
+    try:
+        several.run()
+    except BaseException as error:
+        several.terminate_all()
+        several.join_all()
+        if isinstance(error, OSError):
+            raise ServerFailed(
+                f"a worker cannot be started ({error.strerror}); use fewer with --workers"
+            ) from None
+        raise
     if several.failed:
         raise ServerFailed(_WHY)
 
@@ -152,9 +161,16 @@ class _Workers(Multiprocess):
         """Stop, as one process alone does; uvicorn would start all workers anew."""
         self.should_exit.set()
 
+    def handle_ttin(self) -> None:
+        """The number of workers is a setting."""
+
+    def handle_ttou(self) -> None:
+        """The number of workers is a setting."""
+
     def init_processes(self) -> None:
         self._shares = shares(self.processes_num)
-        self.processes += [self._started(share) for share in self._shares]
+        for share in self._shares:
+            self.processes.append(self._started(share))
 
     def keep_subprocess_alive(self) -> None:
         """Start a worker anew when it died.
@@ -171,8 +187,13 @@ class _Workers(Multiprocess):
                 self.failed = True
                 self.should_exit.set()
                 return
-            log.error("worker died and was replaced", extra={"worker": worker.pid})
-            self.processes[number] = self._started(self._shares[number % len(self._shares)])
+            try:
+                self.processes[number] = self._started(self._shares[number])
+            except OSError as error:
+                # No memory or no room for a process; the others serve on, and there may be soon.
+                log.error("worker died and cannot be replaced", extra={"reason": error.strerror})
+            else:
+                log.error("worker died and was replaced", extra={"worker": worker.pid})
 
     def terminate_all(self) -> None:
         """Let go of the socket first: what nobody will accept must be refused, not kept waiting."""

@@ -85,3 +85,70 @@ def test_who_has_connected_before_the_end_is_answered(tmp_path: Path) -> None:
         [sys.executable, str(file)], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.stdout == "40\n", done.stderr
+
+
+NO_MEMORY = """
+import os, signal, socket, sys, threading, time
+import uvicorn
+from plugin_postgres import workers
+from plugin_postgres.errors import ServerFailed
+
+async def app(scope, receive, send):
+    pass
+
+def create():
+    return app
+
+if __name__ == "__main__":
+    bound = socket.socket()
+    bound.bind(("127.0.0.1", 0))
+    bound.listen()
+    started = []
+    start = workers._Process.start
+
+    def start_if_there_is_memory(process):
+        started.append(process)
+        if len(started) == int(sys.argv[1]):
+            raise OSError(12, "Cannot allocate memory")
+        start(process)
+
+    def disturb():
+        while len(started) < 2 or started[1].process.pid is None:
+            time.sleep(0.05)
+        started[0].process.kill()
+        while len(started) < 4 or started[3].process.pid is None:
+            time.sleep(0.05)
+        print("replaced", flush=True)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    workers._Process.start = start_if_there_is_memory
+    threading.Thread(target=disturb, daemon=True).start()
+    configuration = uvicorn.Config(create, factory=True, lifespan="off", log_level="critical")
+    try:
+        workers.run_several(configuration, create, 2, bound)
+    except ServerFailed as error:
+        print(error)
+    print("ended")
+"""
+
+
+@pytest.mark.parametrize(
+    ("process_without", "told"),
+    [
+        ("2", "a worker cannot be started (Cannot allocate memory); use fewer with --workers"),
+        ("3", "replaced"),
+    ],
+)
+def test_without_memory_for_a_worker_the_others_end_or_serve_on(
+    process_without: str, told: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "scarce.py"
+    file.write_text(NO_MEMORY)
+    done = subprocess.run(
+        [sys.executable, str(file), process_without],
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+    assert done.stdout.splitlines() == [told, "ended"], done.stderr
