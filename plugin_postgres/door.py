@@ -29,10 +29,14 @@ class Share:
     counts: MutableSequence[int]
     worker: int
 
-    def is_fair(self, clients: int) -> bool:
-        """Whether a worker that has so many may have one more; tells the others the number."""
+    def note(self, clients: int) -> None:
+        """Tell the others how many this worker has."""
         self.counts[self.worker] = clients
-        return clients <= min(self.counts)
+
+    @property
+    def is_fair(self) -> bool:
+        """Whether this worker may have one more."""
+        return self.counts[self.worker] <= min(self.counts)
 
 
 def shares(workers: int) -> list[Share]:
@@ -63,7 +67,7 @@ class Door:
         self._entering: set[asyncio.Task[None]] = set()
         self._closed = False
         bound.setblocking(False)
-        share.is_fair(0)
+        share.note(0)
         self._open()
 
     async def close(self) -> None:
@@ -88,25 +92,28 @@ class Door:
         self._loop.call_later(seconds, then)
 
     def _let_in(self) -> None:
-        if self._share.is_fair(len(self._connections) + len(self._entering)):
+        self._share.note(len(self._connections) + len(self._entering))
+        if self._share.is_fair:
             self._accept()
         else:
             self._pause(_HESITATION_SECONDS, self._let_in_if_nobody_did)
 
     def _let_in_if_nobody_did(self) -> None:
         if not self._closed:
-            self._accept()
             self._open()
+            self._accept()
 
     def _accept(self) -> bool:
-        """Let in one who waits; False when there is none."""
+        """Let in one who waits; False when there is none, or no room."""
         try:
             client, _ = self._socket.accept()
+        except BlockingIOError:
+            return False  # another worker was faster
         except OSError as error:
-            # Else another worker was faster, or the client is gone.
-            if error.errno in _NO_MORE_FILES:
-                log.error("no client can be let in", extra={"reason": errno.errorcode[error.errno]})
-                self._pause(_PAUSE_SECONDS, self._open)
+            if error.errno not in _NO_MORE_FILES:
+                return True  # this one is gone
+            log.error("no client can be let in", extra={"reason": errno.errorcode[error.errno]})
+            self._pause(_PAUSE_SECONDS, self._open)
             return False
         task = self._loop.create_task(self._serve(client))
         self._entering.add(task)
