@@ -18,8 +18,9 @@ from contract import MemoryPluginError, Unavailable
 from plugin_postgres import rows, sql
 from plugin_postgres.database import Database
 
-# How many memories a statement may look at for those who share it.
+# How many memories a statement may look at for those who share it, and for each of them.
 _SHARED_ROWS = 500
+_OWN_ROWS = 125
 # Such a statement takes a few milliseconds. One that takes longer waits for a disk or a lock,
 # and then several at a time are better than one.
 _LATE_SECONDS = 0.02
@@ -57,7 +58,7 @@ class NewestQueue:
     async def find(self, namespaces: list[str], limit: int) -> Memories:
         """The newest of these namespaces, each of which is named once."""
         search = _Search(namespaces, limit)
-        if search.rows > _SHARED_ROWS:
+        if search.rows > _OWN_ROWS:
             return await self._find_alone(search)
         if self._ahead is not None:
             self._waiting.append(search)
@@ -104,19 +105,28 @@ class NewestQueue:
         statement = sql.load("search_newest_for_many")
         try:
             found = await self._database.fetch(statement, *_arguments(group))
+            answers = _by_search(found, len(group))
         except MemoryPluginError as error:
-            _fail(group, error)
-        except BaseException as error:
-            _fail(group, Unavailable("the search was given up", retry_after=1))
-            if not isinstance(error, Exception):
-                raise
-            log.exception("search failed")
+            for search in group:
+                _fail(search, error)
+        except Exception:
+            # A row that cannot be read: whoever asked for it is told, the others get theirs.
+            log.exception("shared search failed")
+            for search in group:
+                await self._find_for(search)
         else:
-            for search, memories in zip(group, _by_search(found, len(group)), strict=True):
-                if not search.found.done():
-                    search.found.set_result(memories)
+            for search, memories in zip(group, answers, strict=True):
+                _succeed(search, memories)
         finally:
+            for search in group:
+                _fail(search, Unavailable("the search was given up", retry_after=1))
             self._arrive(timer)
+
+    async def _find_for(self, search: _Search) -> None:
+        try:
+            _succeed(search, await self._find_alone(search))
+        except Exception as error:  # noqa: BLE001 - it is raised where the search was asked for
+            _fail(search, error)
 
 
 def _arguments(group: list[_Search]) -> tuple[list[str], list[int], list[int], list[int]]:
@@ -137,7 +147,11 @@ def _by_search(found: list[asyncpg.Record], count: int) -> list[Memories]:
     return answers
 
 
-def _fail(group: list[_Search], error: MemoryPluginError) -> None:
-    for search in group:
-        if not search.found.done():
-            search.found.set_exception(error)
+def _succeed(search: _Search, memories: Memories) -> None:
+    if not search.found.done():
+        search.found.set_result(memories)
+
+
+def _fail(search: _Search, error: Exception) -> None:
+    if not search.found.done():
+        search.found.set_exception(error)

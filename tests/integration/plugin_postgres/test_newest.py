@@ -16,11 +16,12 @@ from tests.integration.plugin_postgres import plugin
 
 pytestmark = pytest.mark.anyio
 
+ALONE = 0
 SPACES = [f"workspace:{number}" for number in range(6)]
 
 
 class Watched(Database):
-    """Notes what is asked, and holds the first answer back until told."""
+    """Notes how many share each statement, and holds the first answer back until told."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
@@ -29,7 +30,7 @@ class Watched(Database):
 
     async def fetch(self, query: str, *arguments: object) -> list[asyncpg.Record]:
         limits = arguments[-1]
-        self.asked.append(len(limits) if isinstance(limits, list) else 1)
+        self.asked.append(len(limits) if isinstance(limits, list) else ALONE)
         if len(self.asked) == 1:
             await self.released.wait()
         return await super().fetch(query, *arguments)
@@ -39,7 +40,7 @@ class Watched(Database):
 async def watched(migrated: str) -> AsyncIterator[Watched]:
     async with plugin.memory_client(migrated) as client:
         await fill(client)
-    opened = Watched(Settings(database_url=migrated))
+    opened = Watched(Settings(database_url=migrated, pool_timeout=60))
     await opened.open()
     yield opened
     await opened.close()
@@ -80,7 +81,7 @@ async def test_those_who_come_while_one_runs_share_the_next_statement(watched: W
     tasks = await ask(NewestQueue(watched), *((SPACES[2:4], 20) for _ in range(8)))
     watched.released.set()
     found = await asyncio.gather(*tasks)
-    assert watched.asked == [1, 7]
+    assert watched.asked == [ALONE, 7]
     assert all(contents(memories) == contents(found[0]) for memories in found)
     assert len(found[0]) == 2 + 3
 
@@ -97,7 +98,7 @@ async def test_each_gets_its_own_answer_in_its_own_order(watched: Watched) -> No
     tasks = await ask(queue, ([SPACES[1]], 20), *asked)
     watched.released.set()
     together = [contents(await task) for task in tasks[1:]]
-    assert watched.asked == [1, 5]
+    assert watched.asked == [ALONE, 5]
     assert together[0] == ["5 of workspace:5", "4 of workspace:5"]
     assert together[2:] == [[], [], ["2 of workspace:2", "1 of workspace:2"]]
     alone = [contents(await queue.find(names, limit)) for names, limit in asked]
@@ -107,24 +108,24 @@ async def test_each_gets_its_own_answer_in_its_own_order(watched: Watched) -> No
 async def test_a_search_that_may_look_at_much_neither_waits_nor_lets_wait(
     watched: Watched,
 ) -> None:
-    watched.asked.append(0)  # nothing is held back
+    watched.released.set()
     queue = NewestQueue(watched)
     large = [f"custom:{number}" for number in range(1000)]
     await asyncio.gather(*await ask(queue, (large, 100), (SPACES, 20), (large, 100)))
-    assert watched.asked == [0, 1, 1, 1]
+    assert watched.asked == [ALONE] * 3
 
 
 async def test_a_statement_shares_no_more_than_it_can_bear(watched: Watched) -> None:
     tasks = await ask(NewestQueue(watched), *(([name], 100) for name in SPACES * 5))
     watched.released.set()
     await asyncio.gather(*tasks)
-    assert watched.asked == [1, 5, 5, 5, 5, 5, 4]
+    assert watched.asked == [ALONE, 5, 5, 5, 5, 5, 4]
 
 
 async def test_a_late_statement_is_passed_by(watched: Watched) -> None:
     late, *others = await ask(NewestQueue(watched), *((SPACES, 20) for _ in range(4)))
     await asyncio.wait_for(asyncio.gather(*others), 20)
-    assert watched.asked == [1, 3]
+    assert watched.asked == [ALONE, 3]
     assert not late.done()
     watched.released.set()
     assert len(await late) == 15
@@ -135,7 +136,7 @@ async def test_one_whose_caller_has_gone_does_not_disturb_the_others(watched: Wa
     gone.cancel()
     watched.released.set()
     assert len(await first) == len(await other) == 15
-    assert watched.asked == [1, 1]
+    assert watched.asked == [ALONE, 1]
 
 
 async def test_all_who_share_are_told_when_the_store_fails_and_served_when_it_is_back(
@@ -148,7 +149,25 @@ async def test_all_who_share_are_told_when_the_store_fails_and_served_when_it_is
     for task in await ask(queue, *((SPACES, 20) for _ in range(4))):
         with pytest.raises(Unavailable):
             await task
-    assert watched.asked == [1, 3]
+    assert watched.asked == [ALONE, 3]
     async with watched.connection() as connection:
         await connection.execute("ALTER TABLE elsewhere RENAME TO memory_records")
     assert len(await queue.find(SPACES, 20)) == 15
+
+
+async def test_a_row_that_cannot_be_read_fails_only_for_those_who_ask_for_it(
+    watched: Watched,
+) -> None:
+    async with watched.connection() as connection:
+        await connection.execute(
+            "UPDATE memory_records SET created_at = '12026-01-01 00:00 UTC'"
+            " WHERE content = '1 of workspace:1'"
+        )
+    watched.released.set()
+    first, poisoned, other = await ask(
+        NewestQueue(watched), ([SPACES[2]], 20), ([SPACES[1]], 20), ([SPACES[3]], 20)
+    )
+    assert len(await first) == 2
+    assert len(await other) == 3
+    with pytest.raises(OverflowError):
+        await poisoned
