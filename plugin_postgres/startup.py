@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from contextlib import suppress
 
 import asyncpg
 
@@ -12,6 +13,7 @@ from plugin_postgres.errors import BadSetting, DatabaseUnreachable, MigrationFai
 from plugin_postgres.settings import Settings
 
 _PAUSE_SECONDS = 0.5
+_CLOSE_SECONDS = 5.0
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +44,8 @@ async def prepare(settings: Settings) -> None:
             " its log says why; start again"
         ) from None
     finally:
-        await connection.close()
+        with suppress(TimeoutError, *STORE_FAULTS):
+            await connection.close(timeout=_CLOSE_SECONDS)
 
 
 async def _reach(settings: Settings) -> asyncpg.Connection:
