@@ -76,7 +76,7 @@ class Result:
     def interval(self) -> tuple[float, float]:
         """Between these the ratio lies: as surely as in five turns, or less so in fewer.
 
-        Of more turns the extremes are left out, so that more turns tell more.
+        Of nine turns or more the extremes are left out, so that more turns tell more.
         """
         turns = len(self.ratios)
         outside = [

@@ -20,9 +20,12 @@ from plugin_postgres.migrations import migrate
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
-# A shell lets what it runs in the background ignore Ctrl-C, and all that the tests start would.
+# A shell lets what it runs in the background ignore Ctrl-C, and nohup the end of a terminal: all
+# that the tests start would, too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def database_url(cluster: str, name: str) -> str:

@@ -1,6 +1,7 @@
 """A PostgreSQL and a plugin of each test's own: these tests kill them."""
 
 import asyncio
+import resource
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -9,6 +10,13 @@ import pytest
 from plugin_postgres.migrations import migrate
 from tests.faults.cluster import Postgres, directory, initdb, running_postgres
 from tests.faults.plugin import Plugin, running_plugin
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _many_connections() -> None:
+    """These tests open more than a shell allows a process by default."""
+    _, allowed = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, allowed))
 
 
 @pytest.fixture(scope="session")
@@ -40,6 +48,14 @@ async def postgres(template: Path) -> AsyncIterator[Postgres]:
 @pytest.fixture
 async def plugin(postgres: Postgres) -> AsyncIterator[Plugin]:
     async with running_plugin(postgres.url) as process:
+        yield process
+
+
+@pytest.fixture
+async def patient_plugin(postgres: Postgres) -> AsyncIterator[Plugin]:
+    """A machine that stalls for a second earns no 503: every request is served."""
+    patience = ("--pool-timeout=12", "--statement-timeout=12")
+    async with running_plugin(postgres.url, *patience, listen="127.0.0.1:0") as process:
         yield process
 
 

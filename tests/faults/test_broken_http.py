@@ -3,15 +3,13 @@
 import asyncio
 import random
 import re
-from collections.abc import AsyncIterator
 from random import Random
 
 import pytest
 
 from tests.faults.broken import broken_request
-from tests.faults.cluster import Postgres
 from tests.faults.crowd import Connection, request
-from tests.faults.plugin import Plugin, running_plugin
+from tests.faults.plugin import Plugin
 
 pytestmark = pytest.mark.anyio
 
@@ -19,14 +17,6 @@ ANSWER_SECONDS = 15.0
 AT_ONCE = 16
 GROWTH = 16 * 2**20
 _STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
-
-
-@pytest.fixture
-async def patient_plugin(postgres: Postgres) -> AsyncIterator[Plugin]:
-    """A machine that stalls for a second earns no 503: no 5xx at all may come of what is sent."""
-    patience = ("--pool-timeout=12", "--statement-timeout=12")
-    async with running_plugin(postgres.url, *patience, listen="127.0.0.1:0") as process:
-        yield process
 
 
 @pytest.mark.parametrize(

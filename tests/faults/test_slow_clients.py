@@ -76,25 +76,25 @@ async def dripping(address: str) -> AsyncIterator[None]:
     "seconds", [1.0, pytest.param(10.0, marks=[pytest.mark.slow, pytest.mark.timeout(120)])]
 )
 async def test_others_are_served_at_the_same_speed(
-    tcp_plugin: Plugin, postgres: Postgres, rude: object, seconds: float
+    patient_plugin: Plugin, postgres: Postgres, rude: object, seconds: float
 ) -> None:
     assert callable(rude)
-    async with Load([tcp_plugin.address], clients=8) as load:
+    async with Load([patient_plugin.address], clients=8) as load:
         await asyncio.sleep(0.5)
         slowdowns: list[float] = []
         while len(slowdowns) < ATTEMPTS and min(slowdowns, default=SAME_SPEED) >= SAME_SPEED:
             before = await typical_latency(load, seconds)
-            async with rude(tcp_plugin.address):
+            async with rude(patient_plugin.address):
                 during = await typical_latency(load, seconds)
-                newcomer = await Connection.open(tcp_plugin.address)
+                newcomer = await Connection.open(patient_plugin.address)
                 await newcomer.send(request("GET", "/v1/health"))
                 assert (await newcomer.answer()).status == 200
                 newcomer.close()
             slowdowns.append(during / before)
     assert min(slowdowns) < SAME_SPEED, slowdowns
-    await assert_sound(load.history, tcp_plugin.address, postgres)
+    await assert_sound(load.history, patient_plugin.address, postgres)
     assert load.history.count("acknowledged") == len(load.history.calls)
-    assert tcp_plugin.alarms == []
+    assert patient_plugin.alarms == []
 
 
 async def test_a_body_that_never_ends_is_refused_and_not_kept(tcp_plugin: Plugin) -> None:
@@ -124,5 +124,8 @@ async def test_a_body_that_never_ends_is_refused_and_not_kept(tcp_plugin: Plugin
 async def typical_latency(load: Load, seconds: float) -> float:
     """The median over the calls of the next so many seconds."""
     start = perf_counter()
-    await asyncio.sleep(seconds)
-    return median(c.end - c.start for c in load.history.calls if c.start >= start)
+    waits: list[float] = []
+    while not waits:  # a machine may stall
+        await asyncio.sleep(seconds)
+        waits = [c.end - c.start for c in load.history.calls if c.start >= start]
+    return median(waits)

@@ -27,18 +27,18 @@ LONG_SECONDS = 60
     "seconds", [12, pytest.param(600, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])]
 )
 async def test_memory_and_waiting_times_stay_flat(
-    plugin: Plugin, postgres: Postgres, seconds: float
+    patient_plugin: Plugin, postgres: Postgres, seconds: float
 ) -> None:
     memory: list[int] = []
     # A pause between calls, so that the machine and not its overload is measured.
-    async with yardstick(postgres) as bare, Load([plugin.address], pause=0.05) as load:
+    async with yardstick(postgres) as bare, Load([patient_plugin.address], pause=0.05) as load:
         # Pools, caches and the allocator fill up at first.
         await asyncio.sleep(min(seconds / 4, 30))
         start = perf_counter()
         bare.clear()
         while perf_counter() < start + seconds:
             await asyncio.sleep(seconds / 60)
-            memory.append(plugin.memory)
+            memory.append(patient_plugin.memory)
     waits = [call.end - call.start for call in load.history.calls if call.start > start]
     (first, last), (bare_first, bare_last) = thirds(waits), thirds(bare)
     slower = max(1.0, median(bare_last) / median(bare_first))
@@ -49,8 +49,8 @@ async def test_memory_and_waiting_times_stay_flat(
     first, last = thirds(memory)
     assert median(last) < MEMORY_RATIO * median(first)
     assert load.history.count("acknowledged") == len(load.history.calls)
-    await assert_sound(load.history, plugin.address, postgres)
-    assert plugin.alarms == []
+    await assert_sound(load.history, patient_plugin.address, postgres)
+    assert patient_plugin.alarms == []
 
 
 @asynccontextmanager

@@ -17,10 +17,12 @@ from tests.acceptance.plugin_postgres.command import Running, running
 pytestmark = pytest.mark.anyio
 
 A = "workspace:a"
+MEMORY = MemoryWrite(content="kept", kind="fact", source="agent")
 # An impatient Ctrl-C.
 BETWEEN_SECONDS = 0.07
 # A database writes all it has to a disk that others use, too.
 DATABASE_SECONDS = 60
+LONGER_THAN_A_STOP_SECONDS = 2
 
 
 def signal_twice(plugin: Running, order: signal.Signals) -> None:
@@ -37,10 +39,9 @@ def assert_quiet(plugin: Running) -> None:
 
 
 async def write_on(client: MemoryClient, acknowledged: list[UUID]) -> None:
-    memory = MemoryWrite(content="kept", kind="fact", source="agent")
     while True:
         try:
-            acknowledged.append((await client.write(A, memory)).id)
+            acknowledged.append((await client.write(A, MEMORY)).id)
         except MemoryPluginError:
             return
 
@@ -56,7 +57,8 @@ async def test_a_second_signal_is_quiet_and_loses_nothing(
         async with MemoryClient(plugin.address, timeout=30, attempts=1) as client:
             await client.put_namespace(A, NamespaceUpsert(kind="workspace"))
             writers = [asyncio.create_task(write_on(client, acknowledged)) for _ in range(4)]
-            await asyncio.sleep(0.3)
+            await asyncio.wait(writers, timeout=0.3)
+            acknowledged.append((await client.write(A, MEMORY)).id)
             await asyncio.to_thread(signal_twice, plugin, order)
             await asyncio.gather(*writers)
         assert await asyncio.to_thread(plugin.exit_code) == 0
@@ -98,6 +100,8 @@ async def test_under_nohup_a_terminal_may_close(migrated: str, workers: int) -> 
     flags = ("--listen=127.0.0.1:0", f"--database-url={migrated}", f"--workers={workers}")
     with running(*flags, through="nohup") as plugin:
         plugin.signal_all(signal.SIGHUP)
+        await asyncio.sleep(LONGER_THAN_A_STOP_SECONDS)
+        assert plugin.process.poll() is None
         async with MemoryClient(plugin.address, timeout=30) as client:
             assert (await client.health()).status == "ok"
         assert await asyncio.to_thread(plugin.stop) == 0
