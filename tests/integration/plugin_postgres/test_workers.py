@@ -6,7 +6,23 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = """
+
+def printed_by(folder: Path, script: str, *arguments: str) -> list[str]:
+    """What a process of its own prints: workers are started from a file."""
+    file = folder / "script.py"
+    file.write_text(script)
+    done = subprocess.run(
+        [sys.executable, str(file), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+BROKEN = """
 import socket, sys
 import uvicorn
 from plugin_postgres import workers
@@ -35,16 +51,7 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_server_that_cannot_begin_says_so(workers: str, tmp_path: Path) -> None:
-    file = tmp_path / "broken.py"
-    file.write_text(SCRIPT)
-    done = subprocess.run(
-        [sys.executable, str(file), workers],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.stdout == "failed\n", done.stderr
+    assert printed_by(tmp_path, BROKEN, workers) == ["failed"]
 
 
 STOPPED_AT_ONCE = """
@@ -79,12 +86,7 @@ print(sum(b"answered" in client.makefile("rb").read() for client in clients))
 
 
 def test_who_has_connected_before_the_end_is_answered(tmp_path: Path) -> None:
-    file = tmp_path / "stopped.py"
-    file.write_text(STOPPED_AT_ONCE)
-    done = subprocess.run(
-        [sys.executable, str(file)], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.stdout == "40\n", done.stderr
+    assert printed_by(tmp_path, STOPPED_AT_ONCE) == ["40"]
 
 
 NO_MEMORY = """
@@ -142,13 +144,4 @@ if __name__ == "__main__":
 def test_without_memory_for_a_worker_the_others_end_or_serve_on(
     process_without: str, told: str, tmp_path: Path
 ) -> None:
-    file = tmp_path / "scarce.py"
-    file.write_text(NO_MEMORY)
-    done = subprocess.run(
-        [sys.executable, str(file), process_without],
-        capture_output=True,
-        text=True,
-        timeout=90,
-        check=False,
-    )
-    assert done.stdout.splitlines() == [told, "ended"], done.stderr
+    assert printed_by(tmp_path, NO_MEMORY, process_without) == [told, "ended"]
