@@ -12,8 +12,8 @@ import socket
 from collections.abc import Callable, Collection, MutableSequence
 from dataclasses import dataclass
 
-# Whoever is in the backlog of a socket when it closes is let in; later ones are refused.
-_LAST_CLIENTS = 2048
+from plugin_postgres.listener import BACKLOG
+
 _NO_MORE_FILES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _PAUSE_SECONDS = 0.5
 # As long as it takes another worker to wake up.
@@ -77,7 +77,7 @@ class Door:
         """
         self._closed = True
         self._loop.remove_reader(self._socket)
-        for _ in range(_LAST_CLIENTS):
+        for _ in range(BACKLOG):
             if not self._accept():
                 break
         if self._entering:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from plugin_postgres.errors import BadSetting
 
-_BACKLOG = 2048
+# As many may have connected without having been let in.
+BACKLOG = 2048
 _ELSEWHERE = "or choose another address with --listen"
 
 
@@ -42,7 +43,7 @@ class Listener:
         """Let clients connect; they wait in the backlog until somebody accepts them."""
         try:
             # Of two servers that start at once, both may have the port until one listens.
-            self.socket.listen(_BACKLOG)
+            self.socket.listen(BACKLOG)
         except OSError as error:
             raise _cannot_listen(self.address, error) from error
         if self.path is not None and not self.has_file:

@@ -16,7 +16,7 @@ import asyncpg
 
 from contract import MemoryPluginError, Unavailable
 from plugin_postgres import rows, sql
-from plugin_postgres.database import Database
+from plugin_postgres.database import Database, reason_of
 
 # How many memories a statement may look at for those who share it, and for each of them.
 _SHARED_ROWS = 500
@@ -109,15 +109,16 @@ class NewestQueue:
         except MemoryPluginError as error:
             for search in group:
                 _fail(search, error)
-        except Exception:
+        except Exception as error:  # noqa: BLE001 - who is to blame gets it below, with its text
             # A row that cannot be read: whoever asked for it is told, the others get theirs.
-            log.exception("shared search failed")
+            log.error("shared search failed", extra={"reason": reason_of(error)})
             for search in group:
                 await self._find_for(search)
         else:
             for search, memories in zip(group, answers, strict=True):
                 _succeed(search, memories)
         finally:
+            # Nobody waits for ever, even when this task is cancelled.
             for search in group:
                 _fail(search, Unavailable("the search was given up", retry_after=1))
             self._arrive(timer)

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 
+from tests.faults.meanwhile import meanwhile
 from tests.faults.plugin import http
 
 # The contract of the plugin is 2 s; a busy machine may take a moment more to hand the answer over.
@@ -40,9 +41,5 @@ async def pulse(address: str) -> AsyncIterator[Pulse]:
                 taken.seconds.append(perf_counter() - start)
                 await asyncio.sleep(_INTERVAL)
 
-    async with asyncio.TaskGroup() as group:
-        asking = group.create_task(ask())
-        try:
-            yield taken
-        finally:
-            asking.cancel()
+    async with meanwhile(ask()):
+        yield taken

@@ -10,6 +10,7 @@ import pytest
 
 from tests.faults.cluster import Postgres
 from tests.faults.load import Load
+from tests.faults.meanwhile import meanwhile
 from tests.faults.plugin import Plugin
 from tests.faults.verdict import assert_sound
 
@@ -67,12 +68,8 @@ async def yardstick(postgres: Postgres) -> AsyncIterator[list[float]]:
                 waits.append(perf_counter() - start)
                 await asyncio.sleep(0.02)
 
-    async with asyncio.TaskGroup() as group:
-        committing = group.create_task(commit())
-        try:
-            yield waits
-        finally:
-            committing.cancel()
+    async with meanwhile(commit()):
+        yield waits
 
 
 def thirds(values: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:
