@@ -20,7 +20,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Measure:
-    """Contestants do the same; the first is divided by the second.
+    """Contestants do the same; the first is divided by the second, and in a note by the others.
 
     Where `better` is "lower" the ratio is turned round, so that more is always better for the
     first. `at_most` is for a ratio, or a figure without a contestant, that must stay below `must`.
@@ -63,10 +63,14 @@ class Result:
         names = list(self.samples)
         if len(names) < 2:
             return [sample.value for sample in self.samples[names[0]]]
-        pairs = zip(self.samples[names[0]], self.samples[names[1]], strict=True)
+        return self.ratios_to(names[1])
+
+    def ratios_to(self, other: str) -> list[float]:
+        """Of the first to one of the others."""
+        pairs = zip(next(iter(self.samples.values())), self.samples[other], strict=True)
         if self.measure.better == "higher" or self.measure.at_most:
-            return [ours.value / other.value for ours, other in pairs]
-        return [other.value / ours.value for ours, other in pairs]
+            return [ours.value / theirs.value for ours, theirs in pairs]
+        return [theirs.value / ours.value for ours, theirs in pairs]
 
     @property
     def ratio(self) -> float:

@@ -41,6 +41,16 @@ def script(statement: str, *arguments: str) -> str:
     return f"{PGBENCH_NAMESPACES}{' '.join(text.split())};\n"
 
 
+# What somebody would begin with: it sorts all that the namespaces hold.
+_NAIVE = """
+SELECT id, namespace, content, kind, source, created_at, expires_at, propagation, pin
+FROM memory_plugin.memory_records
+WHERE namespace = ANY($1) AND (expires_at IS NULL OR expires_at > now())
+ORDER BY pin DESC, created_at DESC, id
+LIMIT $2
+"""
+
+
 def measures(stage: Stage) -> Iterator[Measure]:
     with stage.database("newest") as url:
         data.fill(url, 1, stage.scale(ROWS))
@@ -58,6 +68,12 @@ def measures(stage: Stage) -> Iterator[Measure]:
                     "pgbench": lambda: pgbench.run(
                         url,
                         script(sql.load("search_newest"), "20"),
+                        connections=CONNECTIONS,
+                        seconds=stage.seconds,
+                    ),
+                    "the naive form in pgbench": lambda: pgbench.run(
+                        url,
+                        script(_NAIVE, "20"),
                         connections=CONNECTIONS,
                         seconds=stage.seconds,
                     ),

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 
 from rich.console import Console
 from rich.table import Table
@@ -110,8 +111,10 @@ def _contestants(result: Result) -> list[str]:
 
 def _notes(result: Result) -> list[str]:
     """Why a figure is what it is: what is known beforehand, and what the processors did."""
-    known = [result.measure.note] if result.measure.note else []
-    first = next(iter(result.samples))
+    first, *others = result.samples
+    known = [
+        f"{median(result.ratios_to(other)):.3g} × as fast as {other}" for other in others[1:]
+    ] + ([result.measure.note] if result.measure.note else [])
     plugin, postgres = result.detail(first, "plugin_us"), result.detail(first, "postgres_us")
     if plugin is None or postgres is None:
         return known

@@ -12,6 +12,18 @@ from bench.stage import Stage
 from plugin_postgres import sql
 
 _REQUESTS = 500
+# What somebody would begin with: words are looked for in the text itself.
+_NAIVE = """
+SELECT
+    id, namespace, content, kind, source, created_at, expires_at, propagation, pin,
+    ts_rank(to_tsvector('english', content), websearch_to_tsquery('english', $4)) AS score
+FROM memory_plugin.memory_records
+WHERE
+    namespace = ANY($1) AND $2 IS NULL AND (expires_at IS NULL OR expires_at > now())
+    AND to_tsvector('english', content) @@ websearch_to_tsquery('english', $4)
+ORDER BY pin DESC, score DESC, created_at DESC, id
+LIMIT $3
+"""
 
 
 def rare_requests(rows: int) -> list[str]:
@@ -37,12 +49,15 @@ def common_requests() -> list[str]:
 def measures(stage: Stage) -> Iterator[Measure]:
     rows = stage.scale(ROWS)
     rare, common = rare_requests(rows), common_requests()
-    statement = sql.load("search_text")
-    # As in the requests, the first of the namespaces has the word.
-    rare_script = script(statement, "NULL", "20", "('rare' || :n)").replace(
-        "\\set a random(0, 65)", f"\\set n random(1, {rows})\n\\set a :n % {data.NAMESPACES}"
-    )
-    common_script = script(statement, "NULL", "20", f"'{' '.join(data.COMMON)}'")
+
+    def rare_script(statement: str) -> str:
+        # As in the requests, the first of the namespaces has the word.
+        return script(statement, "NULL", "20", "('rare' || :n)").replace(
+            "\\set a random(0, 65)", f"\\set n random(1, {rows})\n\\set a :n % {data.NAMESPACES}"
+        )
+
+    def common_script(statement: str) -> str:
+        return script(statement, "NULL", "20", f"'{' '.join(data.COMMON)}'")
 
     def through(plugin: str, asked: list[str]) -> Sample:
         return send(plugin, asked, connections=CONNECTIONS, seconds=stage.seconds)
@@ -54,7 +69,7 @@ def measures(stage: Stage) -> Iterator[Measure]:
         data.fill(url, 1, rows)
         with stage.plugin(url) as plugin:
             send(plugin, rare + common, connections=CONNECTIONS, seconds=1)
-            for name, title, asked, text in (
+            for name, title, asked, scripted in (
                 ("text rare", "text, a rare word", rare, rare_script),
                 ("text common", "text, two words in 1 of 8 rows each", common, common_script),
             ):
@@ -64,7 +79,8 @@ def measures(stage: Stage) -> Iterator[Measure]:
                     unit="requests/s",
                     contestants={
                         "plugin": partial(through, plugin, asked),
-                        "pgbench": partial(directly, url, text),
+                        "pgbench": partial(directly, url, scripted(sql.load("search_text"))),
+                        "the naive form in pgbench": partial(directly, url, scripted(_NAIVE)),
                     },
                     must=0.4,
                 )

@@ -22,4 +22,4 @@ def test_a_measure_runs_on_few_rows(generator: str, monkeypatch: pytest.MonkeyPa
     assert (speed.detail("plugin", "plugin_us") or 0) > 0
     assert (speed.detail("plugin", "postgres_us") or 0) > 0
     assert memory.median("plugin") > 1
-    assert len(told) == 3
+    assert len(told) == 4
