@@ -14,7 +14,7 @@ install: $(STAMP) ## install everything into .venv, at the pinned versions
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("memory-plugins needs Python 3.11 or newer; try: make PYTHON=python3.12") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[embedded,harness,dev]'
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,dev]'
 	@touch $(STAMP)
 
 run: $(STAMP) ## serve the plugin on an embedded PostgreSQL (Ctrl-C stops both)

@@ -13,9 +13,16 @@ import pytest
 ROOT = Path(__file__).parents[2]
 MAY_IMPORT = {
     "contract": set[str](),
-    "plugin_postgres": {"contract"},
+    "serving": set[str](),
+    "language": set[str](),
+    "postgres": {"serving"},
+    "plugin_postgres": {"contract", "serving", "postgres"},
+    "gateway": {"contract", "serving", "postgres", "language"},
+    "recall": {"contract", "serving", "postgres", "language"},
+    "conversations": {"contract", "serving", "postgres", "language"},
+    "agent": set[str](),
     "harness": {"contract"},
-    "backfill": {"contract"},
+    "backfill": {"contract", "postgres"},
 }
 OURS = {*MAY_IMPORT, "tests", "bench", "demo"}
 # The room that everybody imports asks for little.
@@ -133,6 +140,14 @@ def test_a_room_is_typed_and_says_what_it_is(room: str) -> None:
 def test_the_commands_are_there() -> None:
     found = importlib.metadata.distribution("memory-plugins").entry_points
     commands = {it.name: it for it in found if it.group == "console_scripts"}
-    assert set(commands) == {"memory-plugin-postgres", "memory-backfill", "memory-harness"}
+    assert set(commands) == {
+        "memory-agent",
+        "memory-backfill",
+        "memory-conversations",
+        "memory-gateway",
+        "memory-harness",
+        "memory-plugin-postgres",
+        "memory-recall",
+    }
     for command in commands.values():
         assert callable(command.load())

@@ -1,0 +1,1 @@
+"""The agent runtime: curated memory files, the memory gateway, or both."""

@@ -1,0 +1,1 @@
+"""Conversations: messages, forks, sharing, search, resumable answers."""

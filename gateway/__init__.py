@@ -1,0 +1,1 @@
+"""The memory gateway: users with keys, conversation turns and documents become memories."""

@@ -1,0 +1,1 @@
+"""What we do with text: redaction, sentences, tokens, facts, embeddings."""

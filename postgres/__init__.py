@@ -1,0 +1,1 @@
+"""PostgreSQL for every server of ours: embedded server, pool, database, schema, SQL loader."""

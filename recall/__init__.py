@@ -1,0 +1,1 @@
+"""Memory for any chat client: proxy, extraction, injection, MCP tools, dashboard."""

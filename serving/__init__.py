@@ -1,0 +1,1 @@
+"""What every server of ours shares: settings, listening, workers, drain, logs, metrics, guard."""
