@@ -27,9 +27,10 @@ def run(clone: Path, tests: str, check: str = "true") -> subprocess.CompletedPro
     (clone / "Makefile").write_text(MAKEFILE)
     (clone / "tests").mkdir()
     (clone / "tests" / "test_it.py").write_text(tests)
-    # Something that is called chromium, so that nothing is installed.
+    # Something of each name, so that nothing is installed.
     (clone / "bin").mkdir()
-    (clone / "bin" / "chromium").symlink_to("/bin/true")
+    for program in ("chromium", "redis-server", "pgbouncer"):
+        (clone / "bin" / program).symlink_to("/bin/true")
     path = os.pathsep.join([str(clone / "bin"), os.environ["PATH"]])
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
     own = {"PATH": path, "CHECK": check, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
