@@ -5,10 +5,13 @@ import importlib
 import importlib.metadata
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from memory_plugins.commands import EXTRAS, ROOMS
 
 ROOT = Path(__file__).parents[2]
 MAY_IMPORT = {
@@ -24,7 +27,7 @@ MAY_IMPORT = {
     "harness": {"contract"},
     "backfill": {"contract", "postgres"},
 }
-OURS = {*MAY_IMPORT, "tests", "bench", "demo"}
+OURS = {*MAY_IMPORT, "memory_plugins", "tests", "bench", "demo"}
 # The room that everybody imports asks for little.
 CONTRACT_NEEDS = {"httpx", "pydantic", "yaml"}
 
@@ -140,14 +143,13 @@ def test_a_room_is_typed_and_says_what_it_is(room: str) -> None:
 def test_the_commands_are_there() -> None:
     found = importlib.metadata.distribution("memory-plugins").entry_points
     commands = {it.name: it for it in found if it.group == "console_scripts"}
-    assert set(commands) == {
-        "memory-agent",
-        "memory-backfill",
-        "memory-conversations",
-        "memory-gateway",
-        "memory-harness",
-        "memory-plugin-postgres",
-        "memory-recall",
-    }
-    for command in commands.values():
+    assert set(commands) == set(ROOMS)
+    for name, command in commands.items():
+        assert command.value == f"memory_plugins.commands:{ROOMS[name]}"
         assert callable(command.load())
+        assert callable(importlib.import_module(f"{ROOMS[name]}.cli").main)
+
+
+def test_every_command_has_an_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert set(EXTRAS.values()) <= set(project["optional-dependencies"])

@@ -1,0 +1,1 @@
+"""The installed commands; one whose extra is missing says which."""

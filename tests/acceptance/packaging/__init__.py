@@ -1,0 +1,1 @@
+"""What a stranger installs: the wheel, without this clone beside it."""

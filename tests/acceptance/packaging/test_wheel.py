@@ -1,0 +1,80 @@
+"""The wheel installs elsewhere, and every command in it starts, or says which extra it lacks."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+import pytest
+
+from memory_plugins.commands import EXTRAS, ROOMS
+
+ROOT = Path(__file__).parents[3]
+
+
+def run(*command: str | Path, cwd: Path, path: Path | None = None) -> tuple[int, str]:
+    """Exit code and everything printed, in an environment that knows nothing of this clone."""
+    environment = {"PATH": os.environ["PATH"], "HOME": str(cwd)}
+    if path is not None:
+        environment["PYTHONPATH"] = str(path)
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment that holds the wheel alone, and none of its dependencies."""
+    folder = tmp_path_factory.mktemp("wheel")
+    status, said = run(
+        sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=ROOT
+    )
+    assert status == 0, said
+    [wheel] = folder.glob("*.whl")
+    venv.create(folder / "env", with_pip=False)
+    python = folder / "env" / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--no-deps"]
+    status, said = run(*pip, "--no-index", wheel, cwd=folder)
+    assert status == 0, said
+    return folder / "env" / "bin"
+
+
+@pytest.mark.parametrize("command", ROOMS)
+def test_every_command_of_the_wheel_shows_its_help(
+    command: str, installed: Path, tmp_path: Path
+) -> None:
+    dependencies = Path(sysconfig.get_path("purelib"))
+    status, said = run(installed / command, "--help", cwd=tmp_path, path=dependencies)
+    assert status == 0, said
+    assert "sage" in said
+
+
+@pytest.mark.parametrize("command", ROOMS)
+def test_a_command_without_its_extra_says_which(
+    command: str, installed: Path, tmp_path: Path
+) -> None:
+    status, said = run(installed / command, "--help", cwd=tmp_path)
+    assert status == 1
+    assert said.count("\n") == 1
+    assert f"pip install 'memory-plugins[{EXTRAS[command]}]'" in said
+
+
+def test_the_wheel_holds_every_file_that_the_rooms_read(installed: Path) -> None:
+    [packages] = (installed.parent / "lib").glob("python*/site-packages")
+    tracked = subprocess.run(
+        ["git", "ls-files", *ROOMS.values(), "contract", "language", "postgres", "serving"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert tracked
+    assert [name for name in tracked if not (packages / name).exists()] == []
