@@ -1,0 +1,89 @@
+"""Secrets leave a text, everything else stays: a table of both, and how it grows."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from language.redaction import redact
+from tests.unit.language.growth import assert_linear
+
+HERE = Path(__file__).parent
+MARKED = re.compile(r"«([A-Z_]+):(.*?)»", re.DOTALL)
+
+
+def lines(name: str) -> list[str]:
+    rows = (HERE / name).read_text(encoding="utf-8").splitlines()
+    return [
+        row.replace("\\\\n", "\0").replace("\\n", "\n").replace("\0", "\\n")
+        for row in rows
+        if row[:1] != "#"
+    ]
+
+
+SECRETS = lines("secrets.txt")
+NO_SECRETS = lines("no_secrets.txt")
+
+
+def test_the_tables_are_large_enough() -> None:
+    assert len({*SECRETS}) >= 150
+    assert len({*NO_SECRETS}) >= 150
+
+
+@pytest.mark.parametrize("row", SECRETS)
+def test_a_secret_is_replaced_and_nothing_else_is(row: str) -> None:
+    text = MARKED.sub(r"\2", row)
+    expected = MARKED.sub(r"[REDACTED:\1]", row)
+    assert redact(text) == (expected, len(MARKED.findall(row)))
+
+
+@pytest.mark.parametrize("text", NO_SECRETS)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert redact(text) == (text, 0)
+
+
+@pytest.mark.parametrize("row", SECRETS)
+def test_redacting_again_changes_nothing(row: str) -> None:
+    once, _ = redact(MARKED.sub(r"\2", row))
+    assert redact(once) == (once, 0)
+
+
+def test_all_secrets_in_one_text_are_found() -> None:
+    inside = [row for row in SECRETS if not row.endswith("BAQEFAASC»")]
+    text = "\n\n".join(MARKED.sub(r"\2", row) for row in inside)
+    expected = "\n\n".join(MARKED.sub(r"[REDACTED:\1]", row) for row in inside)
+    assert redact(text)[0] == expected
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "-----BEGIN PRIVATE KEY-----",
+        "-----BEGIN PRIVATE KEY-----\nAAAA\n",
+        "password",
+        "password=",
+        'password="',
+        "password: ",
+        "password is ",
+        "token ",
+        "Bearer ",
+        "Authorization: ",
+        "a://b:",
+        "://:",
+        "@",
+        "sk-",
+        "sk-sk-",
+        "eyJ",
+        "eyJaaaaa.",
+        "SG.aaaaaaaaaaaaaaaaaa.",
+        "a",
+        "A1_",
+        "_secret",
+        "-u ",
+        " ",
+        "'\"",
+        "secret=\\",
+    ],
+)
+def test_time_grows_with_the_text_and_no_faster(piece: str) -> None:
+    assert_linear(redact, piece)
