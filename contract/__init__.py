@@ -14,6 +14,7 @@ from contract.batch import (
 )
 from contract.breaker import Breaker
 from contract.client import MemoryClient
+from contract.counting import MAX_GROUPS, CountGroup, CountRequest, CountResponse
 from contract.document import openapi
 from contract.envelope import Error
 from contract.errors import (
@@ -24,8 +25,17 @@ from contract.errors import (
     Forbidden,
     MemoryPluginError,
     NotFound,
+    NotSupported,
     Timeout,
     Unavailable,
+)
+from contract.filter import (
+    MAX_FIELD_NAME,
+    MAX_FILTER_TEXT,
+    MAX_PAIRS,
+    FieldName,
+    FilterValue,
+    Where,
 )
 from contract.health import (
     CAPABILITIES,
@@ -38,7 +48,7 @@ from contract.listing import DEFAULT_PAGE, MAX_PAGE, ListRequest, ListResponse, 
 from contract.memory import ForgetRequest, Memory, MemoryWrite, MemoryWriteResponse
 from contract.model import WireModel, explain, parse, parse_value
 from contract.namespace import Namespace, NamespacePatch, NamespaceUpsert
-from contract.negotiation import LeftOut
+from contract.negotiation import CAPABILITY_OF, LeftOut, extension_of, understood
 from contract.scalars import (
     NAMESPACE_PATTERN,
     Capability,
@@ -56,12 +66,17 @@ from contract.search import DEFAULT_LIMIT, MAX_LIMIT, SearchRequest, SearchRespo
 
 __all__ = [
     "CAPABILITIES",
+    "CAPABILITY_OF",
     "CONTRACT_VERSION",
     "DEFAULT_LIMIT",
     "DEFAULT_PAGE",
     "EXTENSIONS",
+    "MAX_FIELD_NAME",
+    "MAX_FILTER_TEXT",
+    "MAX_GROUPS",
     "MAX_LIMIT",
     "MAX_PAGE",
+    "MAX_PAIRS",
     "MAX_WRITES",
     "NAMESPACE_PATTERN",
     "Address",
@@ -74,10 +89,15 @@ __all__ = [
     "BreakerOpen",
     "Capability",
     "ContractViolation",
+    "CountGroup",
+    "CountRequest",
+    "CountResponse",
     "DegradedHealth",
     "Error",
     "ErrorCode",
     "Extension",
+    "FieldName",
+    "FilterValue",
     "Forbidden",
     "ForgetRequest",
     "HealthResponse",
@@ -100,16 +120,20 @@ __all__ = [
     "NamespacePatch",
     "NamespaceUpsert",
     "NotFound",
+    "NotSupported",
     "SearchRequest",
     "SearchResponse",
     "Timeout",
     "Unavailable",
+    "Where",
     "WireModel",
     "explain",
+    "extension_of",
     "format_time",
     "openapi",
     "parse",
     "parse_time",
     "parse_value",
     "parse_writes",
+    "understood",
 ]

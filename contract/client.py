@@ -1,4 +1,4 @@
-"""The client: the seven endpoints and the two extensions as typed methods.
+"""The client: the seven endpoints and the extensions as typed methods.
 
     async with MemoryClient("http://localhost:9100") as client:
         await client.put_namespace("workspace:42", NamespaceUpsert(kind="workspace"))
@@ -10,7 +10,8 @@ Every method raises the exceptions of `contract.errors` and nothing else.
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal, Self, TypeVar, overload
 from uuid import UUID, uuid4
 
@@ -19,18 +20,27 @@ import httpx
 from contract.address import Address
 from contract.batch import BatchFailure, BatchRequest, BatchResponse, BatchWrite
 from contract.breaker import Breaker
+from contract.counting import CountRequest, CountResponse
 from contract.duration import parse_duration
 from contract.errors import BadRequest, ContractViolation, MemoryPluginError, NotFound, Timeout
+from contract.filter import FilterValue
 from contract.health import CAPABILITIES, EXTENSIONS, HealthResponse
 from contract.listing import MAX_PAGE, ListRequest, ListResponse, MemoryDigest
 from contract.memory import ForgetRequest, Memory, MemoryWrite, MemoryWriteResponse
-from contract.model import AnyModel, WireModel, parse, parse_value
+from contract.model import AnyModel, WireModel, parse_answer, parse_value
 from contract.namespace import Namespace, NamespacePatch, NamespaceUpsert
-from contract.negotiation import LeftOut, Negotiation, fit, is_gated
+from contract.negotiation import (
+    LeftOut,
+    Negotiation,
+    check_extensions,
+    extension_fields,
+    fit,
+    is_gated,
+)
 from contract.retry import repeat
-from contract.scalars import Capability, Extension, MemoryId, NamespaceName
+from contract.scalars import Capability, Extension, MemoryId, MemoryKind, NamespaceName
 from contract.search import SearchRequest, SearchResponse
-from contract.wire import Wire
+from contract.wire import MAX_ANSWER, Wire
 
 DEFAULT_TIMEOUT = 2.0
 
@@ -49,8 +59,13 @@ class MemoryClient:
     an id. `breaker` may be shared by several clients of one plugin.
 
     A field of a capability that the plugin does not list is left out of the request, and
-    `on_left_out` is told. What the plugin lists is asked once and again, in the background,
-    when a call finds the answer older than `refresh` seconds.
+    `on_left_out` is told. A field or a call of an extension that the plugin does not list
+    raises `NotSupported` before anything is sent: without a filter the answer would be wrong.
+    What the plugin lists is asked once and again, in the background, when a call finds the
+    answer older than `refresh` seconds.
+
+    An answer of more than `max_answer` bytes is not read. Lists that a plugin sends as null
+    are read as empty.
     """
 
     def __init__(
@@ -61,6 +76,7 @@ class MemoryClient:
         token: str | None = None,
         attempts: int = 3,
         refresh: float = 30.0,
+        max_answer: int = MAX_ANSWER,
         breaker: Breaker | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
         on_left_out: Callable[[LeftOut], None] | None = None,
@@ -73,7 +89,10 @@ class MemoryClient:
         self._breaker = breaker or Breaker()
         self._on_left_out = on_left_out
         self._wire = Wire(
-            self._address, token or os.environ.get("MEMORY_PLUGIN_TOKEN") or None, transport
+            self._address,
+            token or os.environ.get("MEMORY_PLUGIN_TOKEN") or None,
+            transport,
+            max_answer,
         )
         self._negotiation = Negotiation(self._ask_health, refresh)
 
@@ -103,12 +122,7 @@ class MemoryClient:
         """Whether the plugin lists a capability or an extension."""
         if name not in CAPABILITIES and name not in EXTENSIONS:
             raise ValueError(f"{name!r} is neither a capability nor an extension")
-        deadline = self._deadline(timeout)
-        if self._negotiation.is_known:
-            health = await self._negotiation.health()
-        else:
-            with self._breaker.call():
-                health = await self._learn(deadline)
+        health = await self._known_health(self._deadline(timeout))
         return name in health.capabilities or name in (health.extensions or ())
 
     async def put_namespace(
@@ -173,8 +187,12 @@ class MemoryClient:
     async def search(
         self, request: SearchRequest, *, timeout: float | None = None
     ) -> SearchResponse:
-        """Find memories; with neither `query` nor `embedding`, the newest."""
+        """Find memories; with neither `query` nor `embedding`, the newest.
+
+        `where` and the times need the extension `filter`.
+        """
         deadline = self._deadline(timeout)
+        await self._require(extension_fields(request), deadline)
         body = await self._fit("search", request, deadline)
         answer = await self._call(
             "POST",
@@ -185,6 +203,22 @@ class MemoryClient:
             secrets=[request.query or ""],
         )
         return _read(SearchResponse, answer)
+
+    async def get(self, id: UUID | str, *, namespace: str, timeout: float | None = None) -> Memory:
+        """One memory, with the extension `get`.
+
+        `Forbidden` when it lives in another namespace, `NotFound` when nowhere or expired.
+        """
+        deadline = self._deadline(timeout)
+        wanted: UUID = parse_value(MemoryId, id, "id")
+        owner: str = parse_value(NamespaceName, namespace, "namespace")
+        await self._require({"get": "get"}, deadline)
+        path = f"/v1/memories/{wanted}?namespace={owner}"
+        answer = await self._call("GET", path, deadline=deadline, repeatable=True)
+        memory = _read(Memory, answer)
+        if (memory.id, memory.namespace) != (wanted, owner):
+            raise ContractViolation("id: the plugin answered with another memory")
+        return memory
 
     async def forget(
         self, id: UUID | str, *, requested_by_namespace: str, timeout: float | None = None
@@ -225,13 +259,14 @@ class MemoryClient:
     async def list_page(
         self, request: ListRequest, *, timeout: float | None = None
     ) -> ListResponse:
-        """One page of the extension `list`; `NotFound` on a plugin that does not list it."""
+        """One page of the extension `list`; `NotFound` on a plugin that does not list it.
+
+        `order` and `kinds` need the extension `browse`, `where` and the times `filter`.
+        """
+        deadline = self._deadline(timeout)
+        await self._require(extension_fields(request), deadline)
         answer = await self._call(
-            "POST",
-            "/v1/memories/list",
-            request,
-            deadline=self._deadline(timeout),
-            repeatable=True,
+            "POST", "/v1/memories/list", request, deadline=deadline, repeatable=True
         )
         page = _read(ListResponse, answer)
         wanted = Memory if request.fields == "full" else MemoryDigest
@@ -247,6 +282,11 @@ class MemoryClient:
         namespaces: Sequence[str],
         *,
         fields: Literal["full"] = "full",
+        order: Literal["id", "newest"] = "id",
+        kinds: Sequence[MemoryKind] | None = None,
+        where: Mapping[str, FilterValue] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
         page_size: int = MAX_PAGE,
         timeout: float | None = None,
     ) -> AsyncIterator[Memory]: ...
@@ -257,6 +297,11 @@ class MemoryClient:
         namespaces: Sequence[str],
         *,
         fields: Literal["digest"],
+        order: Literal["id", "newest"] = "id",
+        kinds: Sequence[MemoryKind] | None = None,
+        where: Mapping[str, FilterValue] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
         page_size: int = MAX_PAGE,
         timeout: float | None = None,
     ) -> AsyncIterator[MemoryDigest]: ...
@@ -266,25 +311,54 @@ class MemoryClient:
         namespaces: Sequence[str],
         *,
         fields: Literal["full", "digest"] = "full",
+        order: Literal["id", "newest"] = "id",
+        kinds: Sequence[MemoryKind] | None = None,
+        where: Mapping[str, FilterValue] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
         page_size: int = MAX_PAGE,
         timeout: float | None = None,
     ) -> AsyncIterator[Any]:
-        """All live memories of the namespaces in `id` order; `timeout` is for each page."""
+        """All live memories of the namespaces, page by page; `timeout` is for each page.
+
+        `order` and `kinds` need the extension `browse`, `where` and the times `filter`.
+        """
+        asked = {
+            "namespaces": list(namespaces),
+            "limit": page_size,
+            "fields": fields,
+            "kinds": list(kinds) if kinds else None,
+            "where": dict(where) if where is not None else None,
+            "created_after": created_after,
+            "created_before": created_before,
+        }
+        if order != "id":
+            asked["order"] = order
         cursor: str | None = None
         while True:
-            asked = {
-                "namespaces": list(namespaces),
-                "cursor": cursor,
-                "limit": page_size,
-                "fields": fields,
-            }
-            request = parse_value(ListRequest, asked)
+            request = parse_value(ListRequest, asked | {"cursor": cursor})
             page = await self.list_page(request, timeout=timeout)
             for memory in page.memories:
                 yield memory
             cursor = page.next_cursor
             if cursor is None:
                 return
+
+    async def count(self, request: CountRequest, *, timeout: float | None = None) -> CountResponse:
+        """How many live memories there are, and with `group_by` how many per value.
+
+        It needs the extension `browse`; `where` and the times need `filter`, too.
+        """
+        deadline = self._deadline(timeout)
+        await self._require({"count": "browse", **extension_fields(request)}, deadline)
+        answer = await self._call(
+            "POST", "/v1/memories/count", request, deadline=deadline, repeatable=True
+        )
+        counted = _read(CountResponse, answer)
+        if request.group_by is not None and counted.groups is None:
+            # A null list is an empty one.
+            counted = counted.model_copy(update={"groups": []})
+        return counted
 
     def _deadline(self, timeout: float | None) -> float:
         """The end of a call that begins now, in the loop's time."""
@@ -301,6 +375,18 @@ class MemoryClient:
                 return await self._negotiation.health()
         except TimeoutError:
             raise Timeout("the plugin did not say in time what it can do") from None
+
+    async def _known_health(self, deadline: float) -> HealthResponse:
+        """What the plugin last said of itself; raises when it has never answered."""
+        if self._negotiation.is_known:
+            return await self._negotiation.health()
+        with self._breaker.call():
+            return await self._learn(deadline)
+
+    async def _require(self, needs: dict[str, Extension], deadline: float) -> None:
+        """Raise `NotSupported` when the plugin does not list an extension that is needed."""
+        if needs:
+            check_extensions(needs, await self._known_health(deadline))
 
     async def _capabilities(self, deadline: float) -> Collection[Capability]:
         """What the plugin lists, or everything as long as it cannot say.
@@ -346,7 +432,7 @@ class MemoryClient:
         if asyncio.get_running_loop().time() >= deadline:
             # The caller's time was up before the plugin had any: not a failure to count.
             raise Timeout("no time was left for the call")
-        content = None if body is None else body.to_json()
+        content = None if body is None else _body(body)
 
         async def request(number: int) -> bytes:
             try:
@@ -380,10 +466,20 @@ def _namespace_path(name: str) -> str:
     return f"/v1/namespaces/{parse_value(NamespaceName, name, 'name')}"
 
 
+def _body(body: WireModel) -> bytes:
+    """The request as it is sent.
+
+    Null clears a field of a namespace. Elsewhere it says what leaving the field out says, and
+    some plugins refuse it.
+    """
+    clears = isinstance(body, NamespaceUpsert | NamespacePatch)
+    return body.model_dump_json(exclude_unset=True, exclude_none=not clears).encode()
+
+
 def _read(model: type[AnyModel], body: bytes) -> AnyModel:
-    """The body of a 2xx answer as what it must be."""
+    """The body of a 2xx answer as what it must be; lists that are null are read as empty."""
     try:
-        return parse(model, body)
+        return parse_answer(model, body)
     except BadRequest as error:
         violation = ContractViolation(f"the plugin's answer is no {model.__name__}: {error}")
     raise violation

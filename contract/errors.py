@@ -4,6 +4,7 @@
     ├── BadRequest           400 and every other 4xx: the request is at fault; do not repeat it
     ├── NotFound             404: no such namespace, memory or endpoint
     ├── Forbidden            401, 403: the memory belongs to another namespace, or no token
+    ├── NotSupported         not sent: the plugin does not list the extension that it needs
     ├── Unavailable          429, 5xx or no answer: the plugin or its store; repeat later
     │   ├── BreakerOpen      not asked at all: the last calls failed, it rests for a while
     │   └── Timeout          no answer within the time that the caller gave
@@ -59,6 +60,13 @@ class Forbidden(MemoryPluginError):
 
     code = "forbidden"
     default_status = 403
+
+
+class NotSupported(MemoryPluginError):
+    """The plugin does not list an extension that the call needs; nothing was sent."""
+
+    code = "bad_request"
+    default_status = 501
 
 
 class Unavailable(MemoryPluginError):

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, WithJsonSchema
 
 from contract.envelope import Error
 from contract.model import WireModel
@@ -24,18 +24,28 @@ def _known(names: tuple[str, ...]) -> BeforeValidator:
     return BeforeValidator(keep)
 
 
+def _open_list(names: tuple[str, ...]) -> WithJsonSchema:
+    """The schema of a list of names that a later version may add to."""
+    known = {"type": "string", "enum": list(names)}
+    return WithJsonSchema({"type": "array", "items": {"anyOf": [known, {"type": "string"}]}})
+
+
+Capabilities = Annotated[list[Capability], _known(CAPABILITIES), _open_list(CAPABILITIES)]
+Extensions = Annotated[list[Extension], _known(EXTENSIONS), _open_list(EXTENSIONS)]
+
+
 class HealthResponse(WireModel):
     """The answer of a plugin that works.
 
     List in `capabilities` only what you keep: the caller sends the fields of a capability
-    when it is listed and leaves them out when it is not. `extensions` names the optional
-    endpoints that you serve beside the seven.
+    when it is listed and leaves them out when it is not. `extensions` names what you offer
+    beside the seven endpoints. A client ignores names that it does not know.
     """
 
     status: Literal["ok", "degraded"]
     version: Text
-    capabilities: Annotated[list[Capability], _known(CAPABILITIES)]
-    extensions: Annotated[list[Extension], _known(EXTENSIONS)] | None = None
+    capabilities: Capabilities
+    extensions: Extensions | None = None
 
 
 class DegradedHealth(Error):
@@ -46,5 +56,5 @@ class DegradedHealth(Error):
 
     status: Literal["degraded"]
     version: Text
-    capabilities: Annotated[list[Capability], _known(CAPABILITIES)]
-    extensions: Annotated[list[Extension], _known(EXTENSIONS)] | None = None
+    capabilities: Capabilities
+    extensions: Extensions | None = None

@@ -1,28 +1,35 @@
-"""The extension `list`, `POST /v1/memories/list`: everything, page by page, in `id` order."""
+"""The extension `list`, `POST /v1/memories/list`: everything, page by page."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from contract.filter import Filtered
 from contract.memory import Memory
 from contract.model import WireModel
-from contract.scalars import WHOLE, MemoryId, NamespaceName, Text
+from contract.scalars import WHOLE, MemoryId, MemoryKind, NamespaceName, Text
 
 DEFAULT_PAGE = 100
 MAX_PAGE = 1000
 
 
-class ListRequest(WireModel):
+class ListRequest(Filtered):
     """All live memories of the named namespaces.
 
     `cursor` is opaque and comes from the page before. `fields: digest` asks for the id and
     the SHA-256 of the content only, which is what exact parity is checked with.
+
+    `order` and `kinds` are the extension `browse`: `newest` is `created_at` descending, then
+    `id` ascending, and pins do not matter. `where`, `created_after` and `created_before` are
+    the extension `filter`.
     """
 
     namespaces: Annotated[list[NamespaceName], Field(min_length=1)]
     cursor: Text | None = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE), WHOLE] = DEFAULT_PAGE
     fields: Literal["full", "digest"] = "full"
+    order: Literal["id", "newest"] = "id"
+    kinds: list[MemoryKind] | None = None
 
 
 class MemoryDigest(WireModel):

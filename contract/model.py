@@ -6,7 +6,7 @@ body = parse(MemoryWrite, await request.body())     # raises BadRequest, naming 
 import json
 import math
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_origin
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
@@ -55,6 +55,31 @@ def parse(model: type[AnyModel], body: bytes) -> AnyModel:
     # number of 5,000 digits, deep nesting. The patient one leads to the field.
     checked: AnyModel = parse_value(model, load_json(body))
     return checked
+
+
+def parse_answer(model: type[AnyModel], body: bytes) -> AnyModel:
+    """As `parse`, but a list that is null is read as empty: some servers send that for nothing."""
+    try:
+        return parse(model, body)
+    except BadRequest:
+        value = load_json(body)
+        empty = _null_lists(model, value)
+        if not empty:
+            raise
+    checked: AnyModel = parse_value(model, value | {name: [] for name in empty})
+    return checked
+
+
+def _null_lists(model: type[WireModel], value: object) -> list[str]:
+    """The required list fields of the model that the value has as null."""
+    if not isinstance(value, dict):
+        return []
+    fields = model.model_fields.items()
+    return [
+        name
+        for name, field in fields
+        if get_origin(field.annotation) is list and name in value and value[name] is None
+    ]
 
 
 def parse_value(kind: Any, value: object, field: str = "") -> Any:
@@ -115,7 +140,7 @@ def _message(row: Any) -> str:
         return _MESSAGES[kind]
     # A list is counted "after validation, not 0", which says nothing to whoever sent it.
     text: str = row["msg"].partition(" after validation")[0]
-    for start in ("Input should ", "String should ", "List should "):
+    for start in ("Input should ", "String should ", "List should ", "Dictionary should "):
         if text.startswith(start):
             return "must " + text.removeprefix(start)
     return text

@@ -6,12 +6,14 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Final, cast
 
-from contract.errors import MemoryPluginError, Unavailable
+from contract.errors import MemoryPluginError, NotSupported, Unavailable
+from contract.filter import Filtered
 from contract.health import HealthResponse
-from contract.model import AnyModel
-from contract.scalars import Capability
+from contract.listing import ListRequest
+from contract.model import AnyModel, WireModel
+from contract.scalars import Capability, Extension
 
-GATED_BY: Final[dict[str, Capability]] = {
+CAPABILITY_OF: Final[dict[str, Capability]] = {
     "embedding": "embedding",
     "query": "fts",
     "expires_at": "ttl",
@@ -29,9 +31,34 @@ class LeftOut:
     fields: tuple[str, ...]
 
 
+_FILTER: Final = ("where", "created_after", "created_before")
+
+
+def extension_of(kind: type[WireModel], field: str) -> Extension | None:
+    """The extension that a request field belongs to; None when every plugin knows it."""
+    if issubclass(kind, Filtered) and field in _FILTER:
+        return "filter"
+    if issubclass(kind, ListRequest) and field in ("order", "kinds"):
+        return "browse"
+    return None
+
+
+def understood(
+    body: AnyModel, capabilities: Collection[Capability], extensions: Collection[Extension]
+) -> AnyModel:
+    """The body as a plugin reads it that has these capabilities and extensions only."""
+    body, _ = fit(body, capabilities)
+    kept = {
+        name
+        for name in body.model_fields_set
+        if extension_of(type(body), name) in (None, *extensions)
+    }
+    return body if kept == body.model_fields_set else _only(body, kept)
+
+
 def is_gated(body: AnyModel) -> bool:
     """Whether the body has a field that not every plugin understands."""
-    return not GATED_BY.keys().isdisjoint(body.model_fields_set)
+    return not CAPABILITY_OF.keys().isdisjoint(body.model_fields_set)
 
 
 def fit(body: AnyModel, capabilities: Collection[Capability]) -> tuple[AnyModel, tuple[str, ...]]:
@@ -42,15 +69,39 @@ def fit(body: AnyModel, capabilities: Collection[Capability]) -> tuple[AnyModel,
     foreign = {
         name
         for name in body.model_fields_set
-        if name in GATED_BY and GATED_BY[name] not in capabilities
+        if name in CAPABILITY_OF and CAPABILITY_OF[name] not in capabilities
     }
     if not foreign:
         return body, ()
-    kept = body.model_fields_set - foreign
-    values = {name: getattr(body, name) for name in kept}
     lost = sorted(name for name in foreign if getattr(body, name) not in (None, False))
-    fitted = cast(AnyModel, body.model_construct(_fields_set=set(kept), **values))
-    return fitted, tuple(lost)
+    return _only(body, body.model_fields_set - foreign), tuple(lost)
+
+
+def _only(body: AnyModel, kept: Collection[str]) -> AnyModel:
+    """The body with these fields and no others."""
+    values = {name: getattr(body, name) for name in kept}
+    return cast(AnyModel, body.model_construct(_fields_set=set(kept), **values))
+
+
+def extension_fields(body: Filtered) -> dict[str, Extension]:
+    """The fields of a request that only a plugin with an extension understands.
+
+    A plugin without it would ignore them, and answer with memories that the caller excluded.
+    """
+    fields: dict[str, Extension] = {}
+    for name in body.model_fields_set:
+        extension = extension_of(type(body), name)
+        if extension is not None and getattr(body, name) not in (None, [], "id"):
+            fields[name] = extension
+    return fields
+
+
+def check_extensions(needs: dict[str, Extension], health: HealthResponse) -> None:
+    """Raise `NotSupported` unless the plugin lists what each of the named things needs."""
+    listed = health.extensions or ()
+    for name, extension in needs.items():
+        if extension not in listed:
+            raise NotSupported(f"{name}: the plugin does not list the extension {extension}")
 
 
 class Negotiation:

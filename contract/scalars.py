@@ -26,7 +26,7 @@ MAX_FLOAT = 3.4028235e38  # the largest 32-bit float, which is what vector store
 # Unicode's White_Space, spelt out because languages differ in what their \s means.
 _BLANK = r"\t\n\x0b\x0c\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _NOT_BLANK = re.compile(f"[^{_BLANK}]")
-_TEXT_PATTERN = r"^[^\x00]*$"
+TEXT_PATTERN = r"^[^\x00]*$"
 _CONTENT_PATTERN = rf"^[^\x00]*[^\x00{_BLANK}][^\x00]*$"
 
 _RFC3339 = re.compile(
@@ -147,7 +147,7 @@ Time = Annotated[
 Text = Annotated[
     str,
     AfterValidator(check_text),
-    WithJsonSchema({"type": "string", "pattern": _TEXT_PATTERN}),
+    WithJsonSchema({"type": "string", "pattern": TEXT_PATTERN}),
 ]
 """Any string without NUL characters and lone surrogates; kept byte for byte."""
 
@@ -184,7 +184,7 @@ WHOLE = BeforeValidator(_whole)
 """For an integer field: JSON has one number type, so 5.0 is the integer 5."""
 
 Capability = Literal["embedding", "fts", "ttl", "pin", "propagation"]
-Extension = Literal["batch", "list"]
+Extension = Literal["batch", "list", "filter", "browse", "get"]
 NamespaceKind = Literal["workspace", "team", "org", "custom"]
 MemoryKind = Literal["fact", "summary", "checkpoint"]
 MemorySource = Literal["agent", "runtime", "user"]

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from contract.filter import Filtered
 from contract.memory import Memory
 from contract.model import WireModel
 from contract.scalars import WHOLE, Embedding, MemoryKind, NamespaceName, Text
@@ -12,14 +13,17 @@ DEFAULT_LIMIT = 20
 MAX_LIMIT = 100
 
 
-class SearchRequest(WireModel):
+class SearchRequest(Filtered):
     """What to look for, and where.
 
     `namespaces` is authoritative: the caller has already cut it to what may be read.
     Repeated names count once, unknown ones contribute nothing. Without `query` and
     `embedding` the newest come first; with both, both count and are fused into one
     ranking. A blank `query` is no query; an empty `kinds` is no filter. A plugin ignores
-    the fields of a capability that it does not list.
+    the fields of a capability or an extension that it does not list.
+
+    `where`, `created_after` and `created_before` are the extension `filter`: they choose the
+    memories before ranking and `limit`.
     """
 
     namespaces: Annotated[list[NamespaceName], Field(min_length=1)]

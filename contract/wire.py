@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import Collection
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +24,7 @@ from contract.errors import (
 from contract.retry import read_retry_after
 
 _HTTPX_ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.CookieConflict, httpx.StreamError)
+MAX_ANSWER = 64 * 1024 * 1024
 _LONGEST_MESSAGE = 500
 _SHORTEST_SECRET = 4
 
@@ -31,12 +33,28 @@ _SHORTEST_SECRET = 4
 _LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=100, keepalive_expiry=3.0)
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a plugin answered."""
+
+    status: int
+    body: bytes
+    retry_after: str | None = None
+
+
 class Wire:
     """Sends requests to one plugin. It has no memory of them: no retries, no breaker."""
 
     def __init__(
-        self, address: Address, token: str | None, transport: httpx.AsyncBaseTransport | None
+        self,
+        address: Address,
+        token: str | None,
+        transport: httpx.AsyncBaseTransport | None,
+        max_answer: int = MAX_ANSWER,
     ) -> None:
+        if max_answer < 1:
+            raise ValueError("max_answer must be at least 1")
+        self._max_answer = max_answer
         if token is not None and not (token.isascii() and token.isprintable() and token.strip()):
             raise ValueError("the token must be printable ASCII")
         self._token = token
@@ -65,15 +83,15 @@ class Wire:
         hidden = [*secrets, self._token or ""]
         try:
             async with asyncio.timeout_at(deadline):
-                response = await self._exchange(method, path, body)
+                answer = await self._exchange(method, path, body)
         except TimeoutError:
             failure: MemoryPluginError = Timeout("the plugin did not answer in time")
         except _HTTPX_ERRORS as error:
             failure = no_answer(error, hidden)
         else:
-            if response.is_success:
-                return response.content
-            failure = refusal(response, hidden)
+            if 200 <= answer.status < 300:
+                return answer.body
+            failure = refusal(answer, hidden)
         # Raised here, outside the handlers: an httpx error holds the request, token and all.
         raise failure
 
@@ -81,16 +99,30 @@ class Wire:
         """Close the connections."""
         await self._transport.aclose()
 
-    async def _exchange(self, method: str, path: str, body: bytes | None) -> httpx.Response:
+    async def _exchange(self, method: str, path: str, body: bytes | None) -> Answer:
         url = _join(self._url, path)
         request = httpx.Request(method, url, headers=self.headers, content=body)
         response = await self._transport.handle_async_request(request)
         response.request = request
         try:
-            await response.aread()
+            return await self._read(response)
         finally:
             await response.aclose()
-        return response
+
+    async def _read(self, response: httpx.Response) -> Answer:
+        """The response with its body; raises before it holds more than is allowed."""
+        body = bytearray()
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > self._max_answer:
+                if not response.is_success:
+                    body.clear()
+                    break
+                raise ContractViolation(
+                    f"the plugin's answer is larger than {self._max_answer} bytes: ask for fewer"
+                    " memories at a time, or allow more with max_answer"
+                )
+        return Answer(response.status_code, bytes(body), response.headers.get("Retry-After"))
 
 
 @lru_cache(maxsize=1024)
@@ -111,12 +143,12 @@ def no_answer(error: Exception, hidden: Collection[str] = ()) -> MemoryPluginErr
     return Unavailable(f"the plugin cannot be reached ({reason})")
 
 
-def refusal(response: httpx.Response, hidden: Collection[str] = ()) -> MemoryPluginError:
+def refusal(answer: Answer, hidden: Collection[str] = ()) -> MemoryPluginError:
     """The exception for an answer that is not 2xx, with the plugin's own words when it has some."""
-    status = response.status_code
-    message, details = _envelope(response, hidden)
+    status = answer.status
+    message, details = _envelope(answer, hidden)
     if status in (408, 429) or status >= 500:
-        wait = read_retry_after(response.headers.get("Retry-After"))
+        wait = read_retry_after(answer.retry_after)
         return Unavailable(message, status=status, details=details, retry_after=wait)
     if status < 400:
         return ContractViolation(message, status=status)
@@ -124,14 +156,12 @@ def refusal(response: httpx.Response, hidden: Collection[str] = ()) -> MemoryPlu
     return kinds.get(status, BadRequest)(message, status=status, details=details)
 
 
-def _envelope(
-    response: httpx.Response, hidden: Collection[str]
-) -> tuple[str, dict[str, Any] | None]:
+def _envelope(answer: Answer, hidden: Collection[str]) -> tuple[str, dict[str, Any] | None]:
     try:
-        error = Error.model_validate_json(response.content)
+        error = Error.model_validate_json(answer.body)
     except ValidationError:
         # Whatever it is, a proxy's page or the request echoed back, it does not belong in a log.
-        return f"the plugin answered {response.status_code} without an Error envelope", None
+        return f"the plugin answered {answer.status} without an Error envelope", None
     return _without(hidden, error.message), _hide(hidden, error.details)
 
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from datetime import timedelta
 from functools import cache
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlencode
 
 import httpx
 import hypothesis
@@ -29,7 +29,9 @@ from schemathesis.generation.overrides import Override
 
 import contract
 from contract import (
+    CAPABILITY_OF,
     BadRequest,
+    CountRequest,
     ForgetRequest,
     ListRequest,
     MemoryId,
@@ -39,6 +41,7 @@ from contract import (
     NamespaceUpsert,
     SearchRequest,
     WireModel,
+    extension_of,
     parse,
     parse_value,
     parse_writes,
@@ -53,14 +56,6 @@ _SHRINKS = 60
 _ATTEMPTS = 3
 _NO_SEGMENTS = ("", ".", "..")
 _METHODS = ("get", "put", "post", "patch", "delete")
-_FIELD_OF = {
-    "embedding": "embedding",
-    "fts": "query",
-    "ttl": "expires_at",
-    "pin": "pin",
-    "propagation": "propagation",
-}
-
 # What a plugin may answer to a request that fits the contract, beside 413.
 _ACCEPTED: dict[str, tuple[type[WireModel] | None, set[int]]] = {
     "getHealth": (None, {200}),
@@ -72,6 +67,8 @@ _ACCEPTED: dict[str, tuple[type[WireModel] | None, set[int]]] = {
     "forgetMemory": (ForgetRequest, {204, 403, 404}),
     # A cursor that the plugin did not make is refused.
     "listMemories": (ListRequest, {200, 400}),
+    "countMemories": (CountRequest, {200}),
+    "getMemory": (None, {200, 403, 404}),
 }
 
 Operation = APIOperation[Any, Any, Any, Any]
@@ -254,6 +251,9 @@ class Generator:
             return None
         case.path_parameters = self._own_path(case.path_parameters)
         path = case.formatted_path
+        query = self._own(case.query or {})
+        if query:
+            path += "?" + urlencode(query, doseq=True)
         body = None if isinstance(case.body, NotSet) else _bytes(self._own(case.body))
         exchange = self._send(case.method, path, body)
         operation = self._document["paths"][case.path].get(case.method.lower())
@@ -262,8 +262,8 @@ class Generator:
             exchange.expect(400, 404, 405)
             exchange.envelope()
             return exchange
-        parameter = unquote(path.split("/")[3]) if "{" in case.path else None
-        allowed = self._allowed(operation["operationId"], parameter, body)
+        parameter = unquote(case.formatted_path.split("/")[3]) if "{" in case.path else None
+        allowed = self._allowed(operation["operationId"], parameter, body, query)
         exchange.expect(*sorted(allowed))
         if exchange.status != 204:
             self._fits(exchange, operation)
@@ -287,17 +287,21 @@ class Generator:
             place = "/".join(str(part) for part in error.absolute_path)
             raise Failure(f"the declared shape ({place}: {error.message})", exchange.shown)
 
-    def _allowed(self, operation: str, parameter: str | None, body: bytes | None) -> set[int]:
+    def _allowed(
+        self, operation: str, parameter: str | None, body: bytes | None, query: dict[str, Any]
+    ) -> set[int]:
         """The statuses that the contract allows as the answer to this request."""
         if parameter is not None and (parameter in _NO_SEGMENTS or "/" in parameter):
             return {400, 404, 405}
         if operation == "batchWrite":
             return {200, 413} if _fits_batch(body) else {400, 413}
         model, accepted = _ACCEPTED[operation]
-        kind = MemoryId if operation == "forgetMemory" else NamespaceName
+        kind = MemoryId if operation in ("forgetMemory", "getMemory") else NamespaceName
         fits_path = parameter is None or _fits_path(kind, parameter)
+        if operation == "getMemory":
+            fits_path = fits_path and _fits_path(NamespaceName, query.get("namespace"))
         # A field that the plugin may ignore may be wrong, or may be refused.
-        verdicts = {_fits_model(model, body), _fits_model(model, self._claimed(body))}
+        verdicts = {_fits_model(model, body), _fits_model(model, self._claimed(model, body))}
         allowed = {413}
         if fits_path and True in verdicts:
             allowed |= accepted
@@ -306,18 +310,21 @@ class Generator:
             allowed |= {400} | (accepted & {404})
         return allowed
 
-    def _claimed(self, body: bytes | None) -> bytes | None:
+    def _claimed(self, model: type[WireModel] | None, body: bytes | None) -> bytes | None:
         """The body without the fields that the plugin may ignore."""
         try:
             value = json.loads(body or b"")
         except ValueError:
             return body
         if isinstance(value, dict):
-            for claim, field in _FIELD_OF.items():
-                if not self._trial.claims(claim):
-                    value.pop(field, None)
-            return body_of(value)
+            return body_of(
+                {name: item for name, item in value.items() if self._is_claimed(model, name)}
+            )
         return body
+
+    def _is_claimed(self, model: type[WireModel] | None, field: str) -> bool:
+        claim = CAPABILITY_OF.get(field) or (extension_of(model, field) if model else None)
+        return claim is None or self._trial.claims(claim)
 
     def _send(self, method: str, path: str, body: bytes | None) -> Exchange:
         if self._stopped.is_set():
@@ -342,17 +349,25 @@ class Generator:
     def _adapt(self, document: dict[str, Any]) -> dict[str, Any]:
         """The document for this plugin: its extensions, our namespaces, ids of our own."""
         adapted: dict[str, Any] = self._own(document)
+        paths = {path: self._offered(item) for path, item in adapted["paths"].items()}
         adapted["paths"] = {
-            path: item
-            for path, item in adapted["paths"].items()
-            if all(
-                "x-extension" not in operation or self._trial.claims(operation["x-extension"])
-                for operation in item.values()
-                if isinstance(operation, dict)
-            )
+            path: item for path, item in paths.items() if item.keys() != {"parameters"} and item
         }
+        for schema in adapted["components"]["schemas"].values():
+            if "properties" in schema:
+                schema["properties"] = self._offered(schema["properties"])
         _drop_links(adapted)
         return adapted
+
+    def _offered(self, item: dict[str, Any]) -> dict[str, Any]:
+        """The operations or properties that belong to no extension, or to one that is claimed."""
+        return {
+            name: part
+            for name, part in item.items()
+            if not isinstance(part, dict)
+            or "x-extension" not in part
+            or self._trial.claims(part["x-extension"])
+        }
 
     def _own(self, value: Any) -> Any:
         """The same JSON with every foreign namespace replaced by one of ours."""
@@ -424,7 +439,7 @@ def _fits_batch(body: bytes | None) -> bool:
     return True
 
 
-def _fits_path(kind: Any, value: str) -> bool:
+def _fits_path(kind: Any, value: object) -> bool:
     try:
         parse_value(kind, value, "path")
     except BadRequest:

@@ -12,7 +12,7 @@ from harness.exchange import Request
 
 LONGEST_NAME = 256
 # What a server or a proxy may take for one part of a path once it has decoded it.
-PATH_PART = re.compile(r"[^/?#]+")
+PATH_PART = re.compile(r"[^/?#=&]+")
 _NAME = re.compile(NAMESPACE_PATTERN)
 _FIELDS = ("namespace", "namespaces", "requested_by_namespace")
 

@@ -5,9 +5,9 @@ import re
 from contract import (
     CAPABILITIES,
     CONTRACT_VERSION,
-    EXTENSIONS,
     NAMESPACE_PATTERN,
     BadRequest,
+    Extension,
     ForgetRequest,
     ListRequest,
     MemoryId,
@@ -29,6 +29,7 @@ from plugin_postgres.resource import NOTHING, Answer, json_answer
 from plugin_postgres.search import search
 from plugin_postgres.settings import Settings
 
+SERVED_EXTENSIONS: tuple[Extension, ...] = ("batch", "list")
 _NAME = re.compile(NAMESPACE_PATTERN)
 
 
@@ -60,7 +61,7 @@ class Endpoints:
                 for name in CAPABILITIES
                 if name != "embedding" or self._database.serves_vectors
             ],
-            "extensions": EXTENSIONS,
+            "extensions": SERVED_EXTENSIONS,
         }
         if up:
             return json_answer(200, {"status": "ok", **offers})

@@ -221,7 +221,7 @@ async def unknown_method(trial: Trial) -> None:
         ("POST", "/v1/health"),
         ("GET", "/v1/search"),
         ("POST", f"/v1/namespaces/{name}"),
-        ("GET", f"/v1/memories/{trial.uuid()}"),
+        ("PUT", f"/v1/memories/{trial.uuid()}"),
     ):
         answer = (await trial.send(method, path)).expect(405, 404)
         answer.envelope()

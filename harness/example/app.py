@@ -1,7 +1,7 @@
-"""The seven endpoints and the two extensions over HTTP, as a Starlette application."""
+"""The seven endpoints and the extensions over HTTP, as a Starlette application."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -18,6 +18,7 @@ from contract import (
     BatchResponse,
     BatchWrite,
     Capability,
+    CountRequest,
     Error,
     Extension,
     ForgetRequest,
@@ -37,17 +38,11 @@ from contract import (
     parse,
     parse_value,
     parse_writes,
+    understood,
 )
 from harness.example.store import Store
 
 MAX_BODY = 32 * 1024 * 1024
-FIELD_OF: dict[Capability, str] = {
-    "embedding": "embedding",
-    "fts": "query",
-    "ttl": "expires_at",
-    "pin": "pin",
-    "propagation": "propagation",
-}
 
 AnyModel = TypeVar("AnyModel", bound=WireModel)
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -68,7 +63,7 @@ class ExamplePlugin:
         handlers: Any = {
             MemoryPluginError: _refuse,
             HTTPException: _refuse_http,
-            Exception: _apologise,
+            Exception: _fail,
         }
         self.app = Starlette(routes=list(self.routes()), exception_handlers=handlers)
 
@@ -84,6 +79,10 @@ class ExamplePlugin:
             yield Route("/v1/memories/batch", self.batch, methods=["POST"])
         if "list" in self.extensions:
             yield Route("/v1/memories/list", self.list_memories, methods=["POST"])
+        if "browse" in self.extensions:
+            yield Route("/v1/memories/count", self.count, methods=["POST"])
+        if "get" in self.extensions:
+            yield Route("/v1/memories/{id}", self.get_memory, methods=["GET"])
         yield Route("/v1/memories/{id}", self.forget, methods=["DELETE"])
 
     async def health(self, request: Request) -> Response:  # noqa: ARG002 (Starlette passes it)
@@ -131,26 +130,30 @@ class ExamplePlugin:
     async def list_memories(self, request: Request) -> Response:
         return answer(200, self.store.list_page(await self.read(ListRequest, request)))
 
+    async def count(self, request: Request) -> Response:
+        return answer(200, self.store.count(await self.read(CountRequest, request)))
+
+    async def get_memory(self, request: Request) -> Response:
+        memory = parse_value(MemoryId, request.path_params["id"], "id")
+        name = parse_value(NamespaceName, request.query_params.get("namespace"), "namespace")
+        return answer(200, self.store.get(memory, name))
+
     def write_one(self, write: BatchWrite | BadRequest) -> MemoryWriteResponse | BatchFailure:
         """One write of a batch; its failure is its own."""
         try:
             if isinstance(write, BadRequest):
                 raise write
-            return self.store.write(write.namespace, self.heed(write))
+            return self.store.write(write.namespace, self.understand(write))
         except MemoryPluginError as error:
             return BatchFailure(error=Error(**error.envelope()))
 
     async def read(self, model: type[AnyModel], request: Request) -> AnyModel:
-        """The body, without the fields of capabilities that are switched off."""
-        return self.heed(parse(model, await read_body(request)))
+        """The body, without the fields of what is switched off."""
+        return self.understand(parse(model, await read_body(request)))
 
-    def heed(self, body: AnyModel) -> AnyModel:
-        """Ignore the fields of a capability that is not listed, as if they were absent."""
-        ignored = {FIELD_OF[name] for name in CAPABILITIES if name not in self.capabilities}
-        if not ignored & body.model_fields_set:
-            return body
-        kept = {name: getattr(body, name) for name in body.model_fields_set - ignored}
-        return cast(AnyModel, type(body).model_construct(**kept))
+    def understand(self, body: AnyModel) -> AnyModel:
+        """Ignore the fields of what is not listed, as if they were absent."""
+        return understood(body, self.capabilities, self.extensions)
 
 
 def create_app(
@@ -195,6 +198,6 @@ async def _refuse_http(request: Request, error: HTTPException) -> Response:
     return refused
 
 
-async def _apologise(request: Request, error: Exception) -> Response:
+async def _fail(request: Request, error: Exception) -> Response:
     cause = f"{request.method} {request.url.path} broke with {type(error).__name__}"
     return await _refuse(request, MemoryPluginError(f"internal error: {cause}"))

@@ -10,8 +10,9 @@ from hashlib import sha256
 from uuid import UUID, uuid4
 
 from contract import (
-    BadRequest,
     BatchWrite,
+    CountRequest,
+    CountResponse,
     Forbidden,
     JsonObject,
     ListRequest,
@@ -28,6 +29,7 @@ from contract import (
     NotFound,
     SearchRequest,
 )
+from harness.example.browse import Cursor, fingerprint, group, matches, newest_first
 from harness.example.search import rank
 
 
@@ -45,6 +47,8 @@ class Row:
     propagation: JsonObject | None
     pin: bool
     embedding: list[float] | None
+    number: int = 0
+    """Rows are numbered as they are first written."""
 
     def to_memory(self, score: float | None = None) -> Memory:
         """The memory as it goes over the wire; the embedding stays here."""
@@ -77,6 +81,7 @@ class Store:
     def __init__(self) -> None:
         self.spaces: dict[str, Space] = {}
         self.home: dict[UUID, str] = {}
+        self.written = 0
 
     def now(self) -> datetime:
         """The one clock that decides what is newest and what has expired."""
@@ -136,6 +141,7 @@ class Store:
             raise Forbidden("id: this memory belongs to another namespace")
         old = space.rows.get(key)
         made = body.created_at if isinstance(body, BatchWrite) else None
+        self.written += 1
         self.keep(
             space,
             Row(
@@ -149,6 +155,7 @@ class Store:
                 propagation=body.propagation,
                 pin=bool(body.pin),
                 embedding=body.embedding,
+                number=old.number if old else self.written,
             ),
         )
         return MemoryWriteResponse(id=key, namespace=name)
@@ -160,36 +167,70 @@ class Store:
 
     def forget(self, key: UUID, requested_by: str) -> None:
         """Delete one memory, if it lives in the namespace that asks."""
-        name = self.home.get(key)
-        row = next((row for row in self.live_rows([name] if name else []) if row.id == key), None)
-        if name is None or row is None:
+        row = self.owned(key, requested_by)
+        del self.spaces[row.namespace].rows[row.id]
+        del self.home[row.id]
+
+    def get(self, key: UUID, name: str) -> Memory:
+        """One memory, if it lives in the namespace that asks."""
+        return self.owned(key, name).to_memory()
+
+    def owned(self, key: UUID, name: str) -> Row:
+        """The live row with this id: 404 when there is none, 403 when it lives elsewhere."""
+        home = self.home.get(key)
+        row = next((row for row in self.live_rows([home] if home else []) if row.id == key), None)
+        if row is None:
             raise NotFound("memory does not exist")
-        if name != requested_by:
+        if row.namespace != name:
             raise Forbidden("memory belongs to another namespace")
-        del self.spaces[name].rows[key]
-        del self.home[key]
+        return row
 
     def search(self, body: SearchRequest) -> list[Memory]:
         """Best first, pinned before unpinned, at most `limit`."""
-        rows = self.live_rows(body.namespaces)
-        if body.kinds:
-            rows = [row for row in rows if row.kind in body.kinds]
+        rows = self.matching(body)
         found = rank(rows, body.query, body.embedding, body.limit)
         return [row.to_memory(score) for row, score in found]
 
     def list_page(self, body: ListRequest) -> ListResponse:
-        """One page in `id` order; the cursor is the last id of the page before."""
-        rows = sorted(self.live_rows(body.namespaces), key=lambda row: row.id)
+        """One page; the cursor says where the page before ended."""
+        rows, request = self.matching(body), fingerprint(body)
+        latest = self.written
+        if body.order == "newest":
+            rows.sort(key=lambda row: newest_first(row.created_at, row.id))
+        else:
+            rows.sort(key=lambda row: row.id)
         if body.cursor is not None:
-            last = _read_cursor(body.cursor)
-            rows = [row for row in rows if row.id > last]
+            cursor = Cursor.read(body.cursor, request)
+            latest = cursor.latest
+            rows = [row for row in rows if self.comes_after(cursor, row, body.order)]
         page = rows[: body.limit]
+        more = len(rows) > len(page)
         return ListResponse(
             memories=[row.to_memory() if body.fields == "full" else digest(row) for row in page],
-            next_cursor=page[-1].id.hex if len(rows) > len(page) else None,
+            next_cursor=str(Cursor(request, latest, page[-1].created_at, page[-1].id))
+            if more
+            else None,
         )
 
+    def comes_after(self, cursor: Cursor, row: Row, order: str) -> bool:
+        """Whether a row belongs to a page after the cursor's."""
+        if order == "id":
+            return row.id > cursor.id
+        last = newest_first(cursor.created_at, cursor.id)
+        return row.number <= cursor.latest and newest_first(row.created_at, row.id) > last
+
+    def count(self, body: CountRequest) -> CountResponse:
+        """How many live rows match, and how many have each value of a field."""
+        rows = self.matching(body)
+        if body.group_by is None:
+            return CountResponse(count=len(rows))
+        return CountResponse(count=len(rows), groups=group(rows, body.group_by))
+
     # What is alive
+
+    def matching(self, body: SearchRequest | ListRequest | CountRequest) -> list[Row]:
+        """The live rows that a request is about."""
+        return [row for row in self.live_rows(body.namespaces) if matches(row, body)]
 
     def live_space(self, name: str) -> Space | None:
         """The namespace, unless it does not exist or has expired."""
@@ -219,10 +260,3 @@ def digest(row: Row) -> MemoryDigest:
         namespace=row.namespace,
         content_sha256=sha256(row.content.encode()).hexdigest(),
     )
-
-
-def _read_cursor(cursor: str) -> UUID:
-    try:
-        return UUID(hex=cursor)
-    except ValueError:
-        raise BadRequest("cursor: must be the next_cursor of the page before") from None

@@ -16,7 +16,7 @@ HEALTH = {
     "status": "ok",
     "version": "1.0.0",
     "capabilities": ["embedding", "fts", "ttl", "pin", "propagation"],
-    "extensions": ["batch", "list"],
+    "extensions": ["batch", "list", "filter", "browse", "get"],
 }
 
 
@@ -119,7 +119,8 @@ class Stub:
         if reply.never or reply.hang_up:
             return False
         length = len(reply.payload) + (100 if reply.cut else 0)
-        own = {} if reply.status == 204 else {"Content-Length": str(length)}
+        bare = reply.status == 204 or "Transfer-Encoding" in reply.headers
+        own = {} if bare else {"Content-Length": str(length)}
         shown = "".join(f"{k}: {v}\r\n" for k, v in (own | reply.headers).items())
         writer.write(f"HTTP/1.1 {reply.status} X\r\n{shown}\r\n".encode() + reply.payload)
         await writer.drain()

@@ -14,6 +14,7 @@ from contract import (
     BatchFailure,
     BatchWrite,
     ContractViolation,
+    CountRequest,
     ListRequest,
     Memory,
     MemoryClient,
@@ -28,6 +29,8 @@ from tests.integration.contract.stub import HEALTH, Reply, Stub
 pytestmark = pytest.mark.anyio
 
 ID = "018f3c2e-7c4b-7d5a-9b1e-2f6a4c8d0e11"
+OTHER_ID = "018f3c2e-7c4b-7d5a-9b1e-2f6a4c8d0e12"
+WRITES = "/v1/namespaces/team:1/memories"
 MEMORY = {
     "id": ID,
     "namespace": "team:1",
@@ -104,6 +107,52 @@ CALLS: dict[str, tuple[str, str, Any, Reply, Callable[[MemoryClient], Awaitable[
         Reply(body={"memories": [MEMORY], "next_cursor": "next"}),
         lambda it: it.list_page(ListRequest(namespaces=["team:1"])),
     ),
+    "get": (
+        "GET",
+        f"/v1/memories/{ID}?namespace=team:1",
+        None,
+        Reply(body=MEMORY),
+        lambda it: it.get(ID, namespace="team:1"),
+    ),
+    "count": (
+        "POST",
+        "/v1/memories/count",
+        {"namespaces": ["team:1"], "kinds": ["fact"], "group_by": "thread", "where": {"a": 1}},
+        Reply(
+            body={"count": 3, "groups": [{"value": "x", "count": 2}, {"value": None, "count": 1}]}
+        ),
+        lambda it: it.count(
+            CountRequest(namespaces=["team:1"], kinds=["fact"], group_by="thread", where={"a": 1})
+        ),
+    ),
+    "filtered search": (
+        "POST",
+        "/v1/search",
+        {
+            "namespaces": ["team:1"],
+            "where": {"thread": "x", "hops": 1, "draft": False},
+            "created_after": "2999-01-01T00:00:00Z",
+            "created_before": "2999-01-01T00:00:00Z",
+        },
+        Reply(body={"memories": []}),
+        lambda it: it.search(
+            SearchRequest(
+                namespaces=["team:1"],
+                where={"thread": "x", "hops": 1, "draft": False},
+                created_after=LATER,
+                created_before=LATER,
+            )
+        ),
+    ),
+    "newest page": (
+        "POST",
+        "/v1/memories/list",
+        {"namespaces": ["team:1"], "order": "newest", "kinds": ["fact"], "where": {"a": True}},
+        Reply(body={"memories": [MEMORY]}),
+        lambda it: it.list_page(
+            ListRequest(namespaces=["team:1"], order="newest", kinds=["fact"], where={"a": True})
+        ),
+    ),
 }
 
 
@@ -170,7 +219,7 @@ async def test_listing_follows_the_cursor_to_the_last_page(
     )
     found = [memory async for memory in client.list_memories(["team:1"], page_size=1)]
     assert [memory.content for memory in found] == ["hello", "last"]
-    assert [it.json["cursor"] for it in stub.asked("POST", "/v1/memories/list")] == [
+    assert [it.json.get("cursor") for it in stub.asked("POST", "/v1/memories/list")] == [
         None,
         "two",
         "three",
@@ -194,7 +243,7 @@ async def test_listing_digests(client: MemoryClient, stub: Stub) -> None:
     [
         ({"memories": [MEMORY], "next_cursor": "same"}, "next_cursor"),
         ({"memories": [{"id": ID, "namespace": "team:1", "content_sha256": "0" * 64}]}, "full"),
-        ({"memories": None}, "memories"),
+        ({"memories": {}}, "memories"),
     ],
 )
 async def test_a_listing_that_would_not_end_or_fit_breaks_the_contract(
@@ -205,12 +254,113 @@ async def test_a_listing_that_would_not_end_or_fit_breaks_the_contract(
         await client.list_page(ListRequest(namespaces=["team:1"], cursor="same"))
 
 
+async def test_listing_passes_order_kinds_and_filter_to_every_page(
+    client: MemoryClient, stub: Stub
+) -> None:
+    stub.answer(
+        "POST",
+        "/v1/memories/list",
+        Reply(body={"memories": [MEMORY], "next_cursor": "two"}),
+        Reply(body={"memories": [MEMORY]}),
+    )
+    listing = client.list_memories(
+        ["team:1"], order="newest", kinds=["fact"], where={"a": 1}, created_after=LATER
+    )
+    assert len([memory async for memory in listing]) == 2
+    first, second = (it.json for it in stub.asked("POST", "/v1/memories/list"))
+    assert first == {
+        "namespaces": ["team:1"],
+        "limit": 1000,
+        "fields": "full",
+        "order": "newest",
+        "kinds": ["fact"],
+        "where": {"a": 1},
+        "created_after": "2999-01-01T00:00:00Z",
+    }
+    assert second == first | {"cursor": "two"}
+
+
+async def test_a_plain_listing_asks_for_nothing_that_old_plugins_do_not_know(
+    client: MemoryClient, stub: Stub
+) -> None:
+    stub.answer("POST", "/v1/memories/list", Reply(body={"memories": []}))
+    assert [memory async for memory in client.list_memories(["team:1"])] == []
+    assert stub.requests[-1].json == {"namespaces": ["team:1"], "limit": 1000, "fields": "full"}
+
+
+@pytest.mark.parametrize("other", [{"id": OTHER_ID}, {"namespace": "team:2"}])
+async def test_another_memory_than_the_one_asked_for_breaks_the_contract(
+    client: MemoryClient, stub: Stub, other: dict[str, str]
+) -> None:
+    stub.answer("GET", f"/v1/memories/{ID}?namespace=team:1", Reply(body=MEMORY | other))
+    with pytest.raises(ContractViolation, match="another memory"):
+        await client.get(ID, namespace="team:1")
+
+
+async def test_null_is_sent_only_where_it_clears(client: MemoryClient, stub: Stub) -> None:
+    stub.answer("POST", "/v1/search", Reply(body={"memories": []}))
+    await client.search(SearchRequest(namespaces=["team:1"], query=None, kinds=None))
+    assert stub.requests[-1].json == {"namespaces": ["team:1"]}
+    stub.answer("POST", WRITES, Reply(201, {"id": ID, "namespace": "team:1"}))
+    write = MemoryWrite(content="x", kind="fact", source="user", pin=None, propagation={"to": None})
+    await client.write("team:1", write)
+    assert stub.requests[-1].json == {
+        "content": "x",
+        "kind": "fact",
+        "source": "user",
+        "propagation": {"to": None},
+    }
+
+
+@pytest.mark.parametrize(
+    ("call", "path", "field"),
+    [
+        (lambda it: it.search(SearchRequest(namespaces=["a:b"])), "/v1/search", "memories"),
+        (lambda it: it.list_page(ListRequest(namespaces=["a:b"])), "/v1/memories/list", "memories"),
+        (
+            lambda it: it.count(CountRequest(namespaces=["a:b"], group_by="x")),
+            "/v1/memories/count",
+            "groups",
+        ),
+    ],
+)
+async def test_a_list_that_is_null_is_read_as_empty(
+    client: MemoryClient,
+    stub: Stub,
+    call: Callable[[MemoryClient], Awaitable[Any]],
+    path: str,
+    field: str,
+) -> None:
+    stub.answer("POST", path, Reply(body={field: None, "count": 0}))
+    assert getattr(await call(client), field) == []
+
+
+async def test_health_with_null_lists_names_nothing(client: MemoryClient, stub: Stub) -> None:
+    stub.answer(
+        "GET", "/v1/health", Reply(body=HEALTH | {"capabilities": None, "extensions": None})
+    )
+    assert (await client.health()).capabilities == []
+    assert not await client.supports("list")
+
+
+async def test_names_that_nobody_knows_are_ignored(client: MemoryClient, stub: Stub) -> None:
+    stub.answer(
+        "GET", "/v1/health", Reply(body=HEALTH | {"capabilities": ["dreams"], "extensions": ["x"]})
+    )
+    health = await client.health()
+    assert health.capabilities == []
+    assert health.extensions == []
+
+
 @pytest.mark.parametrize(
     ("call", "field"),
     [
         (lambda it: it.delete_namespace("../health"), "name"),
         (lambda it: it.forget("1", requested_by_namespace="team:1"), "id"),
         (lambda it: it.forget(ID, requested_by_namespace="1"), "requested_by_namespace"),
+        (lambda it: it.get("1", namespace="team:1"), "id"),
+        (lambda it: it.get(ID, namespace="1"), "namespace"),
+        (lambda it: anext(it.list_memories(["team:1"], where={})), "where"),
         (lambda it: anext(it.list_memories([])), "namespaces"),
         (lambda it: anext(it.list_memories(["team:1"], page_size=1001)), "limit"),
     ],

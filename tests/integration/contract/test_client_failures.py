@@ -148,7 +148,6 @@ async def test_an_error_without_the_envelope_is_still_that_error(
         b"OK",
         b"null",
         {},
-        {"memories": None},
         {"memories": {}},
         {"memories": [{"id": "1"}]},
     ],
@@ -156,6 +155,26 @@ async def test_an_error_without_the_envelope_is_still_that_error(
 async def test_a_2xx_that_does_not_fit_breaks_the_contract(stub: Stub, body: Any) -> None:
     with pytest.raises(ContractViolation, match="the plugin's answer is no SearchResponse"):
         await search(stub, Reply(body=body))
+
+
+@pytest.mark.parametrize("declared", [True, False])
+async def test_an_answer_that_is_too_large_is_not_read(stub: Stub, declared: bool) -> None:
+    body = b'{"memories": [], "more": "' + b"x" * 5000 + b'"}'
+    headers = {} if declared else {"Transfer-Encoding": "chunked"}
+    chunked = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+    stub.answer("POST", "/v1/search", Reply(body=body if declared else chunked, headers=headers))
+    async with MemoryClient(stub.url, timeout=20, max_answer=5000) as client:
+        with pytest.raises(ContractViolation, match="larger than 5000 bytes"):
+            await client.search(SEARCH)
+    async with MemoryClient(stub.url, timeout=20, max_answer=len(body)) as client:
+        assert (await client.search(SEARCH)).memories == []
+
+
+async def test_an_error_that_is_too_large_is_not_read_either(stub: Stub) -> None:
+    stub.answer("POST", "/v1/search", Reply(500, b"x" * 5000))
+    async with MemoryClient(stub.url, timeout=20, attempts=1, max_answer=4999) as client:
+        with pytest.raises(Unavailable, match="answered 500 without an Error envelope"):
+            await client.search(SEARCH)
 
 
 async def test_an_unknown_field_of_an_answer_may_hold_anything(stub: Stub) -> None:

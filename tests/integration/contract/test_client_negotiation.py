@@ -1,6 +1,7 @@
 """The client learns what the plugin can do and cuts its requests to fit."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,11 +10,14 @@ import pytest
 from contract import (
     BadRequest,
     BatchWrite,
+    CountRequest,
     LeftOut,
+    ListRequest,
     MemoryClient,
     MemoryWrite,
     NamespacePatch,
     NamespaceUpsert,
+    NotSupported,
     SearchRequest,
     Timeout,
     Unavailable,
@@ -235,3 +239,65 @@ async def test_supports_knows_extensions_and_refuses_nonsense(
     assert not await client.supports("batch")
     with pytest.raises(ValueError, match="telepathy"):
         await client.supports("telepathy")  # type: ignore[arg-type]
+
+
+NEEDS: dict[str, tuple[str, Callable[[MemoryClient], Awaitable[Any]]]] = {
+    "where in a search": (
+        "filter",
+        lambda it: it.search(SearchRequest(namespaces=["team:1"], where={"a": 1})),
+    ),
+    "a time in a search": (
+        "filter",
+        lambda it: it.search(SearchRequest(namespaces=["team:1"], created_before=LATER)),
+    ),
+    "where in a listing": (
+        "filter",
+        lambda it: it.list_page(ListRequest(namespaces=["team:1"], where={"a": 1})),
+    ),
+    "an order": (
+        "browse",
+        lambda it: it.list_page(ListRequest(namespaces=["team:1"], order="newest")),
+    ),
+    "kinds in a listing": (
+        "browse",
+        lambda it: it.list_page(ListRequest(namespaces=["team:1"], kinds=["fact"])),
+    ),
+    "count": ("browse", lambda it: it.count(CountRequest(namespaces=["team:1"]))),
+    "a filtered count": (
+        "filter",
+        lambda it: it.count(CountRequest(namespaces=["team:1"], created_after=LATER)),
+    ),
+    "get": ("get", lambda it: it.get(WRITTEN["id"], namespace="team:1")),
+}
+
+
+@pytest.mark.parametrize("name", NEEDS)
+async def test_what_an_extension_adds_is_not_sent_to_a_plugin_without_it(
+    client: MemoryClient, stub: Stub, name: str
+) -> None:
+    missing, call = NEEDS[name]
+    others = sorted({"batch", "list", "filter", "browse", "get"} - {missing})
+    stub.answer("GET", "/v1/health", health("fts", extensions=others))
+    with pytest.raises(NotSupported, match=f"does not list the extension {missing}"):
+        await call(client)
+    assert [it.path for it in stub.requests] == ["/v1/health"]
+
+
+@pytest.mark.parametrize("name", NEEDS)
+async def test_a_plugin_that_cannot_say_is_not_asked_for_an_extension(
+    client: MemoryClient, stub: Stub, name: str
+) -> None:
+    stub.answer("GET", "/v1/health", failure(503, message="store is down"))
+    with pytest.raises(Unavailable, match="store is down"):
+        await NEEDS[name][1](client)
+    assert {it.path for it in stub.requests} == {"/v1/health"}
+
+
+async def test_what_the_extensions_leave_as_it_was_needs_none(
+    client: MemoryClient, stub: Stub
+) -> None:
+    stub.answer("GET", "/v1/health", health("fts"))
+    stub.answer("POST", "/v1/memories/list", Reply(body={"memories": []}))
+    await client.list_page(ListRequest(namespaces=["team:1"], order="id", kinds=[], where=None))
+    await client.search(SearchRequest(namespaces=["team:1"], kinds=["fact"], created_after=None))
+    assert stub.asked("GET", "/v1/health") == []

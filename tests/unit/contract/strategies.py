@@ -175,6 +175,7 @@ def list_of(item: Field, *, least: int = 0) -> Field:
     return Field(st.lists(item.valid, min_size=least, max_size=3), invalid)
 
 
+count = Field(st.integers(0, 10**15), st.sampled_from([-1, 0.5, "1", True, None, [1]]))
 name = Field(names, bad_names)
 uuid = Field(uuids, bad_uuids | st.none())
 time = Field(times(), bad_times | st.none())
@@ -188,6 +189,34 @@ embedding = Field(embeddings, bad_embeddings)
 memory_kind = one_of("fact", "summary", "checkpoint")
 memory_source = one_of("agent", "runtime", "user")
 namespace_kind = one_of("workspace", "team", "org", "custom")
+
+field_names = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=64
+)
+filter_values = (
+    st.booleans()
+    | st.integers(-(10**30), 10**30)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=512)
+)
+field_name = Field(field_names, not_strings | st.sampled_from(["", "n" * 65, "a\x00b", "a\ud800b"]))
+where = Field(
+    st.dictionaries(field_names, filter_values, min_size=1, max_size=8),
+    st.one_of(
+        not_objects,
+        st.just({}),
+        st.just({f"name{number}": number for number in range(9)}),
+        st.sampled_from(["", "n" * 65, "a\x00b"]).map(lambda name: {name: 1}),
+        st.sampled_from([None, [], ["a"], {}, "v" * 513, math.nan, math.inf, "\x00"]).map(
+            lambda value: {"name": value}
+        ),
+    ),
+)
+_filter = {
+    "where": where.nullable,
+    "created_after": Field(times(), bad_times).nullable,
+    "created_before": Field(times(), bad_times).nullable,
+}
 
 _write = {
     "content": content,
@@ -248,12 +277,28 @@ OBJECTS: dict[type[WireModel], dict[str, Field]] = {
         "kinds": list_of(memory_kind).nullable,
         "embedding": embedding.nullable,
         "limit": integer(1, 100).optional,
+        **_filter,
     },
     contract.ListRequest: {
         "namespaces": list_of(name, least=1),
         "cursor": text.nullable,
         "limit": integer(1, 1000).optional,
         "fields": one_of("full", "digest").optional,
+        "order": one_of("id", "newest").optional,
+        "kinds": list_of(memory_kind).nullable,
+        **_filter,
+    },
+    contract.CountRequest: {
+        "namespaces": list_of(name, least=1),
+        "kinds": list_of(memory_kind).nullable,
+        "group_by": field_name.nullable,
+        **_filter,
+    },
+    contract.CountGroup: {
+        "value": Field(
+            filter_values | st.none(), st.sampled_from([[], {}, ["a"], math.nan, "a\x00b"])
+        ),
+        "count": count,
     },
     contract.Error: {
         "code": one_of("bad_request", "not_found", "forbidden", "internal", "unavailable"),
@@ -289,6 +334,10 @@ OBJECTS |= {
     contract.ListResponse: {
         "memories": list_of(object_of(contract.Memory)),
         "next_cursor": text.nullable,
+    },
+    contract.CountResponse: {
+        "count": count,
+        "groups": list_of(object_of(contract.CountGroup)).nullable,
     },
     contract.BatchRequest: {"writes": list_of(object_of(contract.BatchWrite), least=1)},
     contract.BatchFailure: {"error": object_of(contract.Error)},

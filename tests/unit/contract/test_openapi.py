@@ -28,6 +28,8 @@ SCALARS: dict[str, Any] = {
     "Embedding": scalars.Embedding,
     "ErrorCode": contract.ErrorCode,
     "Extension": scalars.Extension,
+    "FieldName": contract.FieldName,
+    "FilterValue": contract.FilterValue,
     "MemoryId": scalars.MemoryId,
     "MemoryKind": scalars.MemoryKind,
     "MemorySource": scalars.MemorySource,
@@ -35,6 +37,7 @@ SCALARS: dict[str, Any] = {
     "NamespaceName": scalars.NamespaceName,
     "Text": scalars.Text,
     "Time": scalars.Time,
+    "Where": contract.Where,
 }
 # What stands behind each status code, and the headers that come with it.
 ENVELOPES = {
@@ -58,6 +61,8 @@ ENDPOINTS = {
     ("delete", "/v1/memories/{id}"): {"204", "400", "403", "404"},
     ("post", "/v1/memories/batch"): {"200", "400", "404"},
     ("post", "/v1/memories/list"): {"200", "400", "404"},
+    ("post", "/v1/memories/count"): {"200", "400", "404"},
+    ("get", "/v1/memories/{id}"): {"200", "400", "403", "404"},
 }
 
 
@@ -143,6 +148,9 @@ def _drop(*path: str) -> Callable[[Schema], object]:
         ("BatchRequest", lambda it: it["BatchRequest"]["properties"]["writes"].pop("maxItems")),
         ("BatchRequest", lambda it: it["BatchWrite"]["required"].remove("namespace")),
         ("DegradedHealth", lambda it: it["DegradedHealth"]["properties"].pop("status")),
+        ("SearchRequest", lambda it: it["Where"].update(maxProperties=9)),
+        ("ListRequest", lambda it: it["FilterValue"]["anyOf"].pop()),
+        ("CountRequest", lambda it: it["FieldName"].update(maxLength=65)),
     ],
 )
 def test_the_comparison_notices_a_drift(name: str, drift: Callable[[Schema], object]) -> None:
@@ -216,14 +224,42 @@ def test_every_body_has_examples_that_fit_schema_and_model() -> None:
 
 def test_the_extensions_are_marked_and_nothing_else_is() -> None:
     marked = {
-        operation["x-extension"]: path
-        for _, path, operation in operations()
+        operation["x-extension"]: f"{method} {path}"
+        for method, path, operation in operations()
         if "x-extension" in operation
     }
-    assert marked == {"batch": "/v1/memories/batch", "list": "/v1/memories/list"}
-    assert set(marked) == set(contract.EXTENSIONS)
+    assert marked == {
+        "batch": "post /v1/memories/batch",
+        "list": "post /v1/memories/list",
+        "browse": "post /v1/memories/count",
+        "get": "get /v1/memories/{id}",
+    }
+    assert {*marked, "filter"} == set(contract.EXTENSIONS)
     for _, _, operation in operations():
         assert ("extensions" in operation["tags"]) == ("x-extension" in operation)
+
+
+def test_the_fields_of_an_extension_are_marked_and_nothing_else_is() -> None:
+    times = {"where": "filter", "created_after": "filter", "created_before": "filter"}
+    expected = {
+        "SearchRequest": times,
+        "ListRequest": times | {"order": "browse", "kinds": "browse"},
+        "CountRequest": times,
+    }
+    marked = {
+        name: {
+            field: schema["x-extension"]
+            for field, schema in item.get("properties", {}).items()
+            if "x-extension" in schema
+        }
+        for name, item in SCHEMAS.items()
+    }
+    assert {name: fields for name, fields in marked.items() if fields} == expected
+
+
+def test_a_health_answer_may_name_what_nobody_knows_yet() -> None:
+    health = {"status": "ok", "version": "1", "capabilities": ["x"], "extensions": ["y"]}
+    schema_validator("HealthResponse").validate(health)
 
 
 def test_every_operation_can_be_called_by_name_and_every_link_leads_to_one() -> None:

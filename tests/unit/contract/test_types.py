@@ -28,7 +28,7 @@ def as_bytes(value: Json) -> bytes:
 
 
 def test_every_wire_type_is_tried() -> None:
-    exported = {getattr(contract, name) for name in contract.__all__}
+    exported = [getattr(contract, name) for name in contract.__all__]
     models = {it for it in exported if isinstance(it, type) and issubclass(it, WireModel)}
     assert models - {WireModel} == set(OBJECTS)
 

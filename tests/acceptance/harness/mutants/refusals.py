@@ -89,7 +89,7 @@ class _Repairs(ExamplePlugin):
         body = await request.body()
         for bad, good in self.repairs:
             body = body.replace(bad, good)
-        return self.heed(parse(model, body))
+        return self.understand(parse(model, body))
 
 
 @mutant("An empty body is taken for an empty object.", "errors.not-json")
@@ -130,7 +130,7 @@ class NumbersAreContent(_Repairs):
 class NameIsAList(ExamplePlugin):
     async def read(self, model: type[AnyModel], request: Request) -> AnyModel:
         body = re.sub(rb'("namespaces": )("[^"]+")', rb"\1[\2]", await request.body())
-        return self.heed(parse(model, body))
+        return self.understand(parse(model, body))
 
 
 @mutant("Metadata may be a list.", "errors.wrong-types-in-a-namespace")
@@ -182,7 +182,7 @@ class DropsNul(_Repairs):
 class ReplacesSurrogates(ExamplePlugin):
     async def read(self, model: type[AnyModel], request: Request) -> AnyModel:
         body = re.sub(rb"\\ud[89a-f]..", rb"\\ufffd", await request.body())
-        return self.heed(parse(model, body))
+        return self.understand(parse(model, body))
 
 
 class _Answers(ExamplePlugin, ABC):
