@@ -21,8 +21,8 @@ import httpx
 import psutil
 
 from plugin_postgres import pgvector
-from plugin_postgres.embedded import embedded_postgres
-from plugin_postgres.migrations import migrate
+from plugin_postgres.schema import SCHEMA
+from postgres.embedded import embedded_postgres
 
 _READY_SECONDS = 60
 _STOP_SECONDS = 15
@@ -141,7 +141,7 @@ async def execute(url: str, *statements: str) -> None:
 
 async def _migrate(url: str) -> None:
     async with connection(url) as opened:
-        await migrate(opened)
+        await SCHEMA.migrate(opened)
 
 
 async def _warm(url: str, workers: int) -> None:

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 def tell_here(console: Console) -> None:
     """The story, with the report in this clone's `build/`."""
     # What the embedded PostgreSQL does to its directories is not part of the story.
-    logging.getLogger("plugin_postgres").addHandler(logging.NullHandler())
+    logging.getLogger("postgres").addHandler(logging.NullHandler())
     tell(console, ROOT / "build" / "demo" / "report.html")
 
 

@@ -19,7 +19,7 @@ import asyncpg
 from rich.console import Console
 from rich.text import Text
 
-from plugin_postgres.embedded import embedded_postgres
+from postgres.embedded import embedded_postgres
 
 BIN = Path(sys.executable).parent
 PATIENCE = 60.0

@@ -16,7 +16,7 @@ from plugin_postgres.janitor import Janitor
 from plugin_postgres.memories import Memories
 from plugin_postgres.metrics import Metrics
 from plugin_postgres.newest import NewestQueue
-from plugin_postgres.resource import Handler, Method, Resource
+from plugin_postgres.route import ApiRoute, Handler, Method
 from plugin_postgres.settings import Settings
 from plugin_postgres.writes import WriteQueue
 
@@ -36,13 +36,13 @@ def create_app(settings: Settings) -> Starlette:
     newest = NewestQueue(database)
     endpoints = Endpoints(database, Memories(database, queue, settings), newest, metrics, settings)
 
-    def resource(
+    def route(
         path: str, methods: Mapping[str, Handler], max_body: int = settings.max_body
     ) -> Route:
         # Load balancers and supervisors ask for health without a token.
         token = None if path == "/v1/health" else settings.token
         handlers = {name: Method(handle, max_body) for name, handle in methods.items()}
-        return Route(path, Resource(path, handlers, metrics, token=token))
+        return Route(path, ApiRoute(path, handlers, metrics, token=token))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -66,9 +66,9 @@ def create_app(settings: Settings) -> Starlette:
 
     app = Starlette(
         routes=[
-            resource("/v1/namespaces/{name}/memories", {"POST": endpoints.write}),
-            resource("/v1/search", {"POST": endpoints.search}),
-            resource(
+            route("/v1/namespaces/{name}/memories", {"POST": endpoints.write}),
+            route("/v1/search", {"POST": endpoints.search}),
+            route(
                 "/v1/namespaces/{name}",
                 {
                     "PUT": endpoints.put_namespace,
@@ -76,22 +76,22 @@ def create_app(settings: Settings) -> Starlette:
                     "DELETE": endpoints.delete_namespace,
                 },
             ),
-            resource("/v1/memories/batch", {"POST": endpoints.batch}, settings.max_batch_body),
-            resource("/v1/memories/list", {"POST": endpoints.list_page}),
-            resource("/v1/memories/{id}", {"DELETE": endpoints.forget}),
-            resource("/v1/health", {"GET": endpoints.health}),
-            resource("/metrics", {"GET": endpoints.metrics}),
+            route("/v1/memories/batch", {"POST": endpoints.batch}, settings.max_batch_body),
+            route("/v1/memories/list", {"POST": endpoints.list_page}),
+            route("/v1/memories/{id}", {"DELETE": endpoints.forget}),
+            route("/v1/health", {"GET": endpoints.health}),
+            route("/metrics", {"GET": endpoints.metrics}),
         ],
         lifespan=lifespan,
     )
-    app.router.default = Resource("none", {}, metrics, token=settings.token)
-    # Resources handle every failure themselves; Starlette's own layers for that would only cost.
+    app.router.default = ApiRoute("none", {}, metrics, token=settings.token)
+    # Routes handle every failure themselves; Starlette's own layers for that would only cost.
     app.middleware_stack = _ByRawPath(app.router)
     return app
 
 
 class _ByRawPath:
-    """Finds the resource by the path as it was sent: an encoded slash does not split a name.
+    """Finds the route by the path as it was sent: an encoded slash does not split a name.
 
     Clients use the same paths over and over, so what was found for one is remembered.
     """
@@ -106,8 +106,8 @@ class _ByRawPath:
             return
         raw: bytes = scope["raw_path"]
         find = self._remembered if len(raw) <= _LONGEST_PATH else self._find
-        resource, scope["path_params"] = find(raw)
-        await resource(scope, receive, send)
+        route, scope["path_params"] = find(raw)
+        await route(scope, receive, send)
 
     def _find(self, raw: bytes) -> tuple[ASGIApp, dict[str, str]]:
         path = raw.decode("latin-1")

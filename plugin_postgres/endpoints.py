@@ -21,13 +21,15 @@ from contract import (
     parse_value,
     parse_writes,
 )
-from plugin_postgres import metrics, namespaces
+from plugin_postgres import namespaces
 from plugin_postgres.database import Database
 from plugin_postgres.memories import Memories
+from plugin_postgres.metrics import Metrics
 from plugin_postgres.newest import NewestQueue
-from plugin_postgres.resource import NOTHING, Answer, json_answer
+from plugin_postgres.route import NOTHING, Answer, json_answer
 from plugin_postgres.search import search
 from plugin_postgres.settings import Settings
+from serving.metrics import CONTENT_TYPE
 
 SERVED_EXTENSIONS: tuple[Extension, ...] = ("batch", "list")
 _NAME = re.compile(NAMESPACE_PATTERN)
@@ -41,13 +43,13 @@ class Endpoints:
         database: Database,
         memories: Memories,
         newest: NewestQueue,
-        numbers: metrics.Metrics,
+        metrics: Metrics,
         settings: Settings,
     ) -> None:
         self._database = database
         self._memories = memories
         self._newest = newest
-        self._metrics = numbers
+        self._metrics = metrics
         self._max_namespaces = settings.max_namespaces
 
     async def health(self, _segment: str, _body: bytes) -> Answer:
@@ -104,7 +106,7 @@ class Endpoints:
 
     async def metrics(self, _segment: str, _body: bytes) -> Answer:
         self._metrics.store_up.set(await self._database.is_up())
-        kind = (b"content-type", metrics.CONTENT_TYPE.encode())
+        kind = (b"content-type", CONTENT_TYPE.encode())
         return Answer(200, self._metrics.render(), [kind])
 
     def _check_count(self, names: list[str]) -> None:

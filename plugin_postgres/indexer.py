@@ -10,10 +10,12 @@ import logging
 import asyncpg
 
 from plugin_postgres import pgvector, sql, vectors
-from plugin_postgres.database import STORE_FAULTS, Database, connect
+from plugin_postgres.database import NAME, Database
+from plugin_postgres.schema import SCHEMA
 from plugin_postgres.settings import Settings
+from postgres.connection import STORE_FAULTS, close, connect
 
-_LOCK = 7_218_306_152_946
+_LOCK = SCHEMA.lock("indexes")
 _INTERVAL_SECONDS = 60.0
 # Building in parallel needs shared memory that containers rarely have.
 _SESSION = "SET maintenance_work_mem = '512MB'; SET max_parallel_maintenance_workers = 0"
@@ -43,7 +45,7 @@ class Indexer:
         if not self._database.serves_vectors:
             return []
         # Not out of the pool: building takes longer than a statement there may.
-        connection = await connect(self._settings)
+        connection = await connect(self._settings, name=NAME)
         try:
             if not await self._is_calm(connection):
                 return []
@@ -54,7 +56,7 @@ class Indexer:
             )
             return await vectors.build_indexes(connection)
         finally:
-            await connection.close()
+            await close(connection)
 
     async def _is_calm(self, connection: asyncpg.Connection) -> bool:
         """Whether the table has grown by less than a tenth since the last round."""

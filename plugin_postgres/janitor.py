@@ -8,13 +8,14 @@ import asyncio
 import logging
 from datetime import timedelta
 
-from contract import Unavailable
 from plugin_postgres import namespaces, sql
 from plugin_postgres.database import Database
 from plugin_postgres.metrics import Metrics
+from plugin_postgres.schema import SCHEMA
 from plugin_postgres.settings import Settings
+from postgres.errors import StoreUnavailable
 
-_LOCK = 7_218_306_152_945
+_LOCK = SCHEMA.lock("janitor")
 # Between two batches, so that the janitor never takes more than a part of the store.
 _PAUSE_SECONDS = 0.05
 
@@ -36,7 +37,7 @@ class Janitor:
             await asyncio.sleep(self._interval)
             try:
                 await self.clean()
-            except Unavailable:
+            except StoreUnavailable:
                 pass  # logged where it happened; the next round tries again
             except Exception:
                 log.exception("janitor failed")

@@ -16,7 +16,9 @@ import asyncpg
 
 from contract import MemoryPluginError, Unavailable
 from plugin_postgres import rows, sql
-from plugin_postgres.database import Database, reason_of
+from plugin_postgres.database import Database
+from postgres.connection import reason_of
+from postgres.errors import StoreUnavailable
 
 # How many memories a statement may look at for those who share it, and for each of them.
 _SHARED_ROWS = 500
@@ -106,7 +108,7 @@ class NewestQueue:
         try:
             found = await self._database.fetch(statement, *_arguments(group))
             answers = _by_search(found, len(group))
-        except MemoryPluginError as error:
+        except (MemoryPluginError, StoreUnavailable) as error:
             for search in group:
                 _fail(search, error)
         except Exception as error:  # noqa: BLE001 - who is to blame gets it below, with its text
@@ -120,7 +122,7 @@ class NewestQueue:
         finally:
             # Nobody waits for ever, even when this task is cancelled.
             for search in group:
-                _fail(search, Unavailable("the search was given up", retry_after=1))
+                _fail(search, Unavailable("the search was aborted", retry_after=1))
             self._arrive(timer)
 
     async def _find_for(self, search: _Search) -> None:

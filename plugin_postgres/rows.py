@@ -1,10 +1,9 @@
 """Rows of the database as the JSON objects of the contract."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import asyncpg
-import orjson
 
 from plugin_postgres import jsonb
 
@@ -42,8 +41,3 @@ def namespace(row: asyncpg.Record) -> dict[str, Any]:
     if (metadata := jsonb.restore(row["metadata"])) is not None:
         found["metadata"] = metadata
     return found
-
-
-def encode(answer: Mapping[str, Any]) -> bytes:
-    """The body of an answer; times are in UTC with `Z`."""
-    return orjson.dumps(answer, option=orjson.OPT_UTC_Z)

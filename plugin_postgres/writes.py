@@ -18,8 +18,11 @@ import asyncpg
 
 from contract import BadRequest, Forbidden, MemoryPluginError, NotFound, Unavailable
 from plugin_postgres import sql
-from plugin_postgres.database import DATA_FAULTS, Database
+from plugin_postgres.database import Database
 from plugin_postgres.metrics import Metrics
+from plugin_postgres.route import unavailable
+from postgres.connection import DATA_FAULTS
+from postgres.errors import StoreUnavailable
 
 _MAX_ROWS = 1000
 # Long texts take the database about a second per megabyte, and a statement has little time.
@@ -124,19 +127,24 @@ class WriteQueue:
     async def _write_group(self, group: list[Write]) -> None:
         try:
             await self._write_in_order(group)
+        except StoreUnavailable as error:
+            self._fail_all(group, unavailable(error))
         except Unavailable as error:
-            # Those behind would only wait for the same answer.
-            _fail([*group, *self._single, *self._bulk], error)
-            self._single.clear()
-            self._bulk.clear()
-            self._waiting_bytes = 0
+            self._fail_all(group, error)
         except BaseException as error:
-            _fail(group, Unavailable("the write was given up", retry_after=1))
+            _fail(group, Unavailable("the write was aborted", retry_after=1))
             if not isinstance(error, Exception):
                 raise
             log.exception("write failed")
         finally:
             self._under_way.difference_update(write.id for write in group)
+
+    def _fail_all(self, group: list[Write], error: Unavailable) -> None:
+        """Those behind would only wait for the same answer."""
+        _fail([*group, *self._single, *self._bulk], error)
+        self._single.clear()
+        self._bulk.clear()
+        self._waiting_bytes = 0
 
     def _take(self) -> list[Write]:
         """The next group. An id that is being written has to wait: its last write must be last."""

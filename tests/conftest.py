@@ -13,8 +13,8 @@ import asyncpg
 import pytest
 from hypothesis import HealthCheck, settings
 
-from plugin_postgres.embedded import embedded_postgres
-from plugin_postgres.migrations import migrate
+from plugin_postgres.schema import SCHEMA
+from postgres.embedded import embedded_postgres
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -74,7 +74,7 @@ def migrated_template(cluster: str) -> str:
     async def run() -> None:
         connection = await asyncpg.connect(database_url(cluster, name))
         try:
-            await migrate(connection)
+            await SCHEMA.migrate(connection)
         finally:
             await connection.close()
 

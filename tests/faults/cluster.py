@@ -18,8 +18,8 @@ from urllib.parse import quote
 import asyncpg
 import psutil
 
-from plugin_postgres.embedded import program
-from plugin_postgres.stepdown import Account, account_for, as_user, open_path, open_tree
+from postgres.account import Account, account_for, as_user, open_path, open_tree
+from postgres.embedded import program
 
 _READY_SECONDS = 60
 # What a connection attempt raises while a server is down, starting, stopping or just dead.

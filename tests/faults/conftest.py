@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from plugin_postgres.migrations import migrate
+from plugin_postgres.schema import SCHEMA
 from tests.faults.cluster import Postgres, directory, initdb, running_postgres
 from tests.faults.plugin import Plugin, running_plugin
 
@@ -30,7 +30,7 @@ def template() -> Iterator[Path]:
             server.start()
             await server.ready()
             async with server.connect() as connection:
-                await migrate(connection)
+                await SCHEMA.migrate(connection)
 
         try:
             asyncio.run(prepare())

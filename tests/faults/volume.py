@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from plugin_postgres.stepdown import Account
+from postgres.account import Account
 
 _MOUNT = 'mount -t tmpfs -o "size=$2,mode=0777" tmpfs "$1" && echo mounted && exec sleep infinity'
 

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from plugin_postgres.embedded import program
+from postgres.embedded import program
 from tests.unit.docs.pages import ROOT, Fence, Page
 
 LEGACY_URL = "postgres://app:secret@legacy-db/app"
@@ -54,7 +54,17 @@ class Sandbox:
 
     def __init__(self, directory: Path, databases: dict[str, str]) -> None:
         self.directory = directory
-        for name in ("docs", "contract", "harness", "plugin_postgres", "demo", "Makefile", ".venv"):
+        for name in (
+            "docs",
+            "contract",
+            "harness",
+            "plugin_postgres",
+            "postgres",
+            "serving",
+            "demo",
+            "Makefile",
+            ".venv",
+        ):
             (directory / name).symlink_to(ROOT / name)
         self._ports = _free_ports(2)
         plugin, standin = (f"127.0.0.1:{port}" for port in self._ports)

@@ -12,7 +12,7 @@ import pytest
 
 from harness import Report, Settings, run
 from plugin_postgres.app import create_app
-from plugin_postgres.migrations import migrate
+from plugin_postgres.schema import SCHEMA
 from plugin_postgres.settings import Settings as PluginSettings
 
 pytestmark = pytest.mark.timeout(300)
@@ -65,7 +65,7 @@ def test_the_python_api_reaches_it(plugin: str) -> None:
 
 async def migrated(database: str) -> None:
     connection = await asyncpg.connect(database)
-    await migrate(connection)
+    await SCHEMA.migrate(connection)
     await connection.close()
 
 

@@ -105,7 +105,7 @@ async def test_two_workers_on_a_unix_socket_share_everything(
         assert await requests_counted(path) - before == 80
         # A worker that dies is replaced, and what it has counted is not lost.
         workers[0].kill()
-        await asyncio.to_thread(plugin.wait_for, re.compile("worker died"))
+        await asyncio.to_thread(plugin.wait_for, re.compile("worker exited"))
         assert await requests_counted(path) - before == 80
         await drive(plugin, "secret-token")
         assert plugin.stop() == 0

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from contract import MemoryClient
 from plugin_postgres.app import create_app
 from plugin_postgres.database import Database
-from plugin_postgres.migrations import migrate
+from plugin_postgres.schema import SCHEMA
 from plugin_postgres.settings import Settings
 
 
@@ -55,7 +55,7 @@ async def memory_client(database_url: str, **settings: Any) -> AsyncIterator[Mem
 async def without_pgvector(database_url: str) -> AsyncIterator[MemoryClient]:
     """The plugin with a role that may not create the extension, on a fresh database."""
     connection = await asyncpg.connect(database_url)
-    await migrate(connection)
+    await SCHEMA.migrate(connection)
     await connection.close()
     async with memory_client(database_url) as client:
         yield client

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from contract import Error, MemoryClient
-from plugin_postgres.logs import JsonLines, TextLines
+from serving.logs import JsonLines, TextLines
 from tests.integration.plugin_postgres import plugin
 
 pytestmark = pytest.mark.anyio

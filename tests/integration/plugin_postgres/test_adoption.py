@@ -8,7 +8,7 @@ import pytest
 
 from contract import MemoryClient, MemoryWrite, NamespaceUpsert, SearchRequest
 from plugin_postgres import pgvector
-from plugin_postgres.migrations import available, migrate
+from plugin_postgres.schema import SCHEMA
 from tests.integration.plugin_postgres import plugin
 
 pytestmark = pytest.mark.anyio
@@ -64,7 +64,7 @@ async def adopt(database: str) -> None:
     connection = await asyncpg.connect(database)
     await connection.execute(GO_TABLES)
     await connection.execute(GO_ROWS)
-    await migrate(connection)
+    await SCHEMA.migrate(connection)
     await connection.close()
 
 
@@ -164,8 +164,8 @@ async def test_an_adopted_database_equals_a_fresh_one(database: str, migrated: s
 async def test_a_database_migrated_step_by_step_equals_a_fresh_one(
     database: str, migrated: str
 ) -> None:
-    for count in range(1, len(available()) + 1):
+    for count in range(1, len(SCHEMA.migrations) + 1):
         connection = await asyncpg.connect(database)
-        await migrate(connection, available()[:count])
+        await SCHEMA.migrate(connection, SCHEMA.migrations[:count])
         await connection.close()
     assert await catalogue(database) == await catalogue(migrated)

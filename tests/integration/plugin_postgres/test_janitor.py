@@ -10,6 +10,7 @@ import pytest
 from plugin_postgres.database import Database
 from plugin_postgres.janitor import Janitor
 from plugin_postgres.metrics import Metrics
+from plugin_postgres.schema import SCHEMA
 from plugin_postgres.settings import Settings
 
 pytestmark = pytest.mark.anyio
@@ -68,11 +69,11 @@ async def test_only_what_expired_before_the_grace_period_goes(
 
 
 async def test_one_janitor_at_a_time(janitor: Janitor, store: asyncpg.Connection) -> None:
-    await store.execute("SELECT pg_advisory_lock(7218306152945)")
+    await store.execute("SELECT pg_advisory_lock($1)", SCHEMA.lock("janitor"))
     before = await left(store)
     assert not await janitor.clean()
     assert await left(store) == before
-    await store.execute("SELECT pg_advisory_unlock(7218306152945)")
+    await store.execute("SELECT pg_advisory_unlock($1)", SCHEMA.lock("janitor"))
     assert await janitor.clean()
 
 

@@ -6,25 +6,26 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 import pytest
 
-from plugin_postgres import startup
-from plugin_postgres.errors import (
-    BadSetting,
+from plugin_postgres.schema import SCHEMA, serves_vectors
+from plugin_postgres.settings import Settings
+from postgres.errors import (
     DatabaseNewer,
     MigrationChanged,
     MigrationFailed,
     MigrationPending,
 )
-from plugin_postgres.migrations import available, check, migrate, serves_vectors
-from plugin_postgres.settings import Settings
+from postgres.provide import prepare
+from postgres.schema import Migration
+from serving.errors import BadSetting
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_a_second_run_applies_nothing(database: str) -> None:
     connection = await asyncpg.connect(database)
-    assert await migrate(connection) == list(available())
-    assert await migrate(connection) == []
-    await check(connection)
+    assert await SCHEMA.migrate(connection) == list(SCHEMA.migrations)
+    assert await SCHEMA.migrate(connection) == []
+    await SCHEMA.check(connection)
     await connection.close()
 
 
@@ -47,13 +48,13 @@ async def test_pgvector_that_appears_later_is_used_from_the_next_start_on(databa
     url = database.replace("postgres@", "without_rights@", 1)
     try:
         connection = await asyncpg.connect(url)
-        applied = await migrate(connection)
-        assert applied == [migration for migration in available() if not migration.needs_vector]
+        applied = await SCHEMA.migrate(connection)
+        assert applied == [migration for migration in SCHEMA.migrations if migration.needs is None]
         assert not await serves_vectors(connection)
-        await check(connection)
+        await SCHEMA.check(connection)
         await admin.execute("CREATE EXTENSION vector")
-        assert await migrate(connection) == [
-            migration for migration in available() if migration.needs_vector
+        assert await SCHEMA.migrate(connection) == [
+            migration for migration in SCHEMA.migrations if migration.needs == "vector"
         ]
         assert await serves_vectors(connection)
         await connection.close()
@@ -67,10 +68,9 @@ async def test_a_role_that_may_not_migrate_is_told_to_the_operator(database: str
     admin = await asyncpg.connect(database)
     await admin.execute("CREATE ROLE only_reads LOGIN")
     try:
+        url = database.replace("postgres@", "only_reads@", 1)
         with pytest.raises(MigrationFailed, match="lacks a right"):
-            await startup.prepare(
-                Settings(database_url=database.replace("postgres@", "only_reads@", 1))
-            )
+            await prepare(Settings(database_url=url), SCHEMA, command="x")
     finally:
         await admin.execute("DROP ROLE only_reads")
         await admin.close()
@@ -84,7 +84,7 @@ async def test_a_database_in_another_encoding_is_refused_before_it_is_touched(
     latin = urlunsplit(urlsplit(database)._replace(path="/latin"))
     try:
         with pytest.raises(BadSetting, match="LATIN1"):
-            await startup.prepare(Settings(database_url=latin))
+            await prepare(Settings(database_url=latin), SCHEMA, command="x")
         connection = await asyncpg.connect(latin)
         assert await connection.fetchval("SELECT to_regnamespace('memory_plugin')") is None
         await connection.close()
@@ -95,8 +95,8 @@ async def test_a_database_in_another_encoding_is_refused_before_it_is_touched(
 
 async def test_processes_that_start_together_do_not_collide(database: str) -> None:
     connections = [await asyncpg.connect(database) for _ in range(4)]
-    applied = await asyncio.gather(*(migrate(connection) for connection in connections))
-    assert sorted(map(len, applied)) == [0, 0, 0, len(available())]
+    applied = await asyncio.gather(*(SCHEMA.migrate(connection) for connection in connections))
+    assert sorted(map(len, applied)) == [0, 0, 0, len(SCHEMA.migrations)]
     for connection in connections:
         await connection.close()
 
@@ -107,9 +107,9 @@ async def test_a_database_of_a_later_release_is_refused(migrated: str) -> None:
         "INSERT INTO memory_plugin.plugin_migrations VALUES (9999, 'future', 'x')"
     )
     with pytest.raises(DatabaseNewer, match="9999"):
-        await migrate(connection)
+        await SCHEMA.migrate(connection)
     with pytest.raises(DatabaseNewer, match="9999"):
-        await check(connection)
+        await SCHEMA.check(connection)
     await connection.close()
 
 
@@ -119,22 +119,22 @@ async def test_an_edited_migration_is_refused(migrated: str) -> None:
         "UPDATE memory_plugin.plugin_migrations SET checksum = 'x' WHERE version = 1"
     )
     with pytest.raises(MigrationChanged, match="0001_tables"):
-        await migrate(connection)
+        await SCHEMA.migrate(connection)
     await connection.close()
 
 
 async def test_serving_without_migrating_needs_a_migrated_database(database: str) -> None:
     connection = await asyncpg.connect(database)
     with pytest.raises(MigrationPending, match="0001_tables"):
-        await check(connection)
+        await SCHEMA.check(connection)
     await connection.close()
 
 
 async def test_a_migration_that_fails_leaves_nothing_behind(database: str) -> None:
     connection = await asyncpg.connect(database)
-    broken = available()[0].__class__(1, "broken", "CREATE TABLE left_behind (); SELECT 1/0")
+    broken = Migration("broken", "CREATE TABLE left_behind (); SELECT 1/0", 1)
     with pytest.raises(asyncpg.DivisionByZeroError):
-        await migrate(connection, (broken,))
+        await SCHEMA.migrate(connection, (broken,))
     assert await connection.fetchval("SELECT to_regclass('left_behind')") is None
-    assert await migrate(connection) == list(available())
+    assert await SCHEMA.migrate(connection) == list(SCHEMA.migrations)
     await connection.close()

@@ -8,10 +8,11 @@ from typing import Any
 import asyncpg
 import pytest
 
-from contract import BatchWrite, MemoryClient, NamespaceUpsert, Unavailable
+from contract import BatchWrite, MemoryClient, NamespaceUpsert
 from plugin_postgres.database import Database
 from plugin_postgres.newest import NewestQueue
 from plugin_postgres.settings import Settings
+from postgres.errors import StoreUnavailable
 from tests.integration.plugin_postgres import plugin
 
 pytestmark = pytest.mark.anyio
@@ -147,7 +148,7 @@ async def test_all_who_share_are_told_when_the_store_fails_and_served_when_it_is
     async with watched.connection() as connection:
         await connection.execute("ALTER TABLE memory_records RENAME TO elsewhere")
     for task in await ask(queue, *((SPACES, 20) for _ in range(4))):
-        with pytest.raises(Unavailable):
+        with pytest.raises(StoreUnavailable):
             await task
     assert watched.asked == [ALONE, 3]
     async with watched.connection() as connection:

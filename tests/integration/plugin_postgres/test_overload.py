@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from contract import DegradedHealth, Error
-from plugin_postgres.embedded import embedded_postgres
-from plugin_postgres.migrations import migrate
+from plugin_postgres.schema import SCHEMA
+from postgres.embedded import embedded_postgres
 from tests.integration.plugin_postgres import plugin
 
 pytestmark = pytest.mark.anyio
@@ -137,7 +137,7 @@ async def test_a_primary_that_becomes_read_only_is_left_for_one_that_is_not(
     own_cluster: str,
 ) -> None:
     admin = await asyncpg.connect(own_cluster)
-    await migrate(admin)
+    await SCHEMA.migrate(admin)
     async with plugin.http(own_cluster) as http:
         await http.put(A, json={"kind": "workspace"})
         await admin.execute("ALTER SYSTEM SET default_transaction_read_only = on")

@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from contract import MemoryWrite, NamespaceUpsert, SearchRequest
-from plugin_postgres.migrations import migrate
+from plugin_postgres.schema import SCHEMA
 from tests.integration.plugin_postgres import plugin
 
 pytestmark = pytest.mark.anyio
@@ -27,11 +27,11 @@ async def test_embeddings_are_served_as_soon_as_pgvector_is_there(
     connection = await asyncpg.connect(database)
     with monkeypatch.context() as patch:
         patch.setattr("plugin_postgres.pgvector.ensure", _is_missing)
-        await migrate(connection)
+        await SCHEMA.migrate(connection)
     async with plugin.memory_client(database, statement_timeout=60) as client:
         await client.put_namespace(HOME, NamespaceUpsert(kind="workspace"))
         assert "embedding" not in (await client.health()).capabilities
-        await migrate(connection)
+        await SCHEMA.migrate(connection)
         async with asyncio.timeout(60), connection.transaction():
             # Two searches that have to wait need two connections: the old one, and a new one.
             await connection.execute("LOCK TABLE memory_plugin.memory_namespaces")

@@ -15,9 +15,9 @@ from harness.check import PROFILES, all_checks
 from harness.cli import app as harness_command
 from harness.report import EXIT_CODES, EXIT_CONFIGURATION, OUTCOMES
 from plugin_postgres.cli import app as plugin_command
-from plugin_postgres.errors import BadSetting, PluginError
 from plugin_postgres.metrics import Metrics
 from plugin_postgres.settings import SETTINGS
+from serving.errors import BadSetting, ServiceError
 from tests.unit.docs.pages import ROOT, Page, fences, page, pages
 from tests.unit.docs.settings_table import HEAD, rows
 
@@ -127,7 +127,7 @@ def test_exit_codes_of_the_backfill() -> None:
 
 def test_exit_codes_of_the_plugin() -> None:
     table = page(OPERATING).table("Exit code", "Means")
-    expected = [0, PluginError.exit_code, BadSetting.exit_code]
+    expected = [0, ServiceError.exit_code, BadSetting.exit_code]
     assert [int(code) for code in table.column("Exit code")] == expected
 
 

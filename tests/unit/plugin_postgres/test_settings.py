@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from plugin_postgres.cli import app
-from plugin_postgres.errors import BadSetting
 from plugin_postgres.settings import SETTINGS, Settings
+from serving.errors import BadSetting
 
 
 def test_the_fixed_interface_stands() -> None:

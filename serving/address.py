@@ -5,11 +5,11 @@ import ipaddress
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from plugin_postgres.errors import BadSetting
+from serving.errors import BadSetting
 
 # As many may have connected without having been let in.
 BACKLOG = 2048
@@ -17,10 +17,13 @@ _ELSEWHERE = "or choose another address with --listen"
 
 
 @dataclass(frozen=True)
-class Listener:
-    """A socket that has its address, and refuses connections until `open`."""
+class ListeningSockets:
+    """Sockets that have their address, and refuse connections until `open`.
 
-    socket: socket.socket
+    One, except for a host name with several addresses, such as localhost.
+    """
+
+    sockets: list[socket.socket]
     path: Path | None = None
     file: os.stat_result | None = None
 
@@ -29,7 +32,7 @@ class Listener:
         """Where clients find it, with the real port: `http://127.0.0.1:9100` or `unix:/path`."""
         if self.path is not None:
             return f"unix:{self.path}"
-        host, port = self.socket.getsockname()[:2]
+        host, port = self.sockets[0].getsockname()[:2]
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
     @property
@@ -37,13 +40,15 @@ class Listener:
         """Whether only this machine can connect."""
         if self.path is not None:
             return True
-        return ipaddress.ip_address(self.socket.getsockname()[0].split("%")[0]).is_loopback
+        hosts = [one.getsockname()[0].split("%")[0] for one in self.sockets]
+        return all(ipaddress.ip_address(host).is_loopback for host in hosts)
 
     def open(self) -> None:
         """Let clients connect; they wait in the backlog until somebody accepts them."""
         try:
-            # Of two servers that start at once, both may have the port until one listens.
-            self.socket.listen(BACKLOG)
+            for one in self.sockets:
+                # Of two servers that start at once, both may have the port until one listens.
+                one.listen(BACKLOG)
         except OSError as error:
             raise _cannot_listen(self.address, error) from error
         if self.path is not None and not self.has_file:
@@ -63,39 +68,57 @@ class Listener:
 
 
 @contextmanager
-def bound(listen: str) -> Iterator[Listener]:
+def bound(listen: str) -> Iterator[ListeningSockets]:
     """Take the address, or raise `BadSetting`; the file of a unix socket is removed afterwards."""
     if listen.startswith("unix:"):
         path = Path(listen.removeprefix("unix:"))
         with _bound_unix(path) as taken:
-            listener = Listener(taken, path, path.stat())
+            listening = ListeningSockets([taken], path, path.stat())
             try:
-                yield listener
+                yield listening
             finally:
-                if listener.has_file:
+                if listening.has_file:
                     path.unlink(missing_ok=True)
     else:
-        with _bound_tcp(listen) as taken:
-            yield Listener(taken)
+        with ExitStack() as stack:
+            yield ListeningSockets([stack.enter_context(one) for one in _bound_tcp(listen)])
 
 
-def _bound_tcp(listen: str) -> socket.socket:
+def _bound_tcp(listen: str) -> list[socket.socket]:
     host, colon, port = listen.rpartition(":")
     if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
         raise BadSetting(
-            f"--listen {listen} is no address; use host:port, :port or unix:/path,"
+            f"--listen {listen} is not an address; use host:port, :port or unix:/path,"
             " such as 127.0.0.1:9100"
         )
     host = host.removeprefix("[").removesuffix("]")
     try:
         if not host:
-            return _every_interface(int(port))
-        family, _, _, _, name = socket.getaddrinfo(
-            host, int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        return _bound_to(family, name)
+            return [_every_interface(int(port))]
+        return _every_address(host, int(port))
     except OSError as error:
         raise _cannot_listen(listen, error) from error
+
+
+def _every_address(host: str, port: int) -> list[socket.socket]:
+    """A socket for each address of a name: clients try them in an order of their own."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    taken: list[socket.socket] = []
+    try:
+        for family, _, _, _, name in dict.fromkeys(found):
+            # A port that the system chose for the first is the others' too.
+            chosen = taken[0].getsockname()[1] if taken else port
+            try:
+                taken.append(_bound_to(family, (name[0], chosen, *name[2:])))
+            except OSError as error:
+                # A machine may know the name's IPv6 address without having IPv6.
+                if not taken or error.errno != errno.EADDRNOTAVAIL:
+                    raise
+    except BaseException:
+        for one in taken:
+            one.close()
+        raise
+    return taken
 
 
 def _every_interface(port: int) -> socket.socket:

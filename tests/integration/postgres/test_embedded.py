@@ -16,8 +16,8 @@ import asyncpg
 import psutil
 import pytest
 
-from plugin_postgres.embedded import embedded_postgres, program
-from plugin_postgres.errors import EmbeddedFailed
+from postgres.embedded import embedded_postgres, program
+from postgres.errors import EmbeddedFailed
 
 FAST = {"fsync": "off"}
 
@@ -77,7 +77,7 @@ def test_a_second_process_on_the_same_directory_is_refused(data_dir: Path) -> No
 def test_a_server_that_a_killed_process_left_running_is_replaced(data_dir: Path) -> None:
     script = (
         "import sys, time; from pathlib import Path;"
-        "from plugin_postgres.embedded import embedded_postgres\n"
+        "from postgres.embedded import embedded_postgres\n"
         "with embedded_postgres(Path(sys.argv[1]), {'fsync': 'off'}):"
         " print('up', flush=True); time.sleep(600)"
     )
@@ -101,7 +101,7 @@ def test_an_interrupted_start_leaves_no_server_behind(data_dir: Path) -> None:
         pass
     script = (
         "import signal, sys; from pathlib import Path;"
-        "from plugin_postgres.embedded import embedded_postgres\n"
+        "from postgres.embedded import embedded_postgres\n"
         "signal.signal(signal.SIGALRM, signal.default_int_handler);"
         "signal.setitimer(signal.ITIMER_REAL, float(sys.argv[2]))\n"
         "with embedded_postgres(Path(sys.argv[1]), {'fsync': 'off'}): signal.pause()"

@@ -4,7 +4,6 @@ Every answer leaves through here, so every one that is not 2xx carries the Error
 """
 
 import asyncio
-import hmac
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -12,16 +11,19 @@ from time import perf_counter
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+import orjson
 from prometheus_client import Histogram
 from starlette.types import Receive, Scope, Send
 
 from contract import BadRequest, Forbidden, MemoryPluginError, NotFound, Unavailable
 from plugin_postgres.metrics import Metrics
-from plugin_postgres.rows import encode
+from postgres.errors import StoreUnavailable
+from serving import body
+from serving.errors import Refused
+from serving.token import BearerToken
 
 _JSON = (b"content-type", b"application/json")
 _NO_CONTENT = 204
-_TOO_LARGE = 413
 _BAD_METHOD = 405
 _UNAUTHORISED = 401
 
@@ -37,8 +39,23 @@ class Answer:
     headers: list[tuple[bytes, bytes]]
 
 
-def json_answer(status: int, body: Mapping[str, Any]) -> Answer:
-    return Answer(status, encode(body), [_JSON])
+def to_json(value: Mapping[str, Any]) -> bytes:
+    """The body of an answer; times are in UTC with `Z`."""
+    return orjson.dumps(value, option=orjson.OPT_UTC_Z)
+
+
+def json_answer(status: int, value: Mapping[str, Any]) -> Answer:
+    return Answer(status, to_json(value), [_JSON])
+
+
+def bad_request_body(message: str) -> bytes:
+    """The envelope for bytes that are not a request."""
+    return to_json(BadRequest(message).envelope())
+
+
+def unavailable(error: StoreUnavailable) -> Unavailable:
+    """What the store says, in the words of the contract."""
+    return Unavailable(error.message, retry_after=error.retry_after)
 
 
 NOTHING = Answer(_NO_CONTENT, b"", [])
@@ -55,7 +72,7 @@ class Method:
     max_body: int
 
 
-class Resource:
+class ApiRoute:
     """The ASGI application of one path; an empty one answers 404 to everything."""
 
     def __init__(
@@ -70,7 +87,7 @@ class Resource:
         self._methods = methods
         self._metrics = metrics
         self._histograms: dict[tuple[str, int], Histogram] = {}
-        self._expected = None if token is None else b"Bearer " + token.encode()
+        self._token = None if token is None else BearerToken(token)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = perf_counter()
@@ -78,6 +95,10 @@ class Resource:
             answer = await self._handle(scope, receive)
         except MemoryPluginError as error:
             answer = self._refusal(error)
+        except StoreUnavailable as error:
+            answer = self._refusal(unavailable(error))
+        except Refused as error:
+            answer = self._refusal(BadRequest(error.message, status=error.status))
         except asyncio.CancelledError:
             # The plugin stops and has waited long enough; there is still time to say so.
             answer = self._refusal(Unavailable("the plugin is stopping"))
@@ -92,16 +113,15 @@ class Resource:
         self._observe(scope["method"], answer.status, perf_counter() - started)
 
     async def _handle(self, scope: Scope, receive: Receive) -> Answer:
-        headers = scope["headers"]
-        if self._expected is not None and not _authorised(headers, self._expected):
+        if self._token is not None and not self._token.is_in(scope):
             raise Forbidden("Authorization: a valid bearer token is required", status=_UNAUTHORISED)
         if not self._methods:
             raise NotFound("there is no such endpoint")
         method = self._methods.get(scope["method"])
         if method is None:
             raise BadRequest(f"the method must be {self._allowed}", status=_BAD_METHOD)
-        body = await _read(headers, receive, method.max_body)
-        return await method.handle(_segment(scope), body)
+        content = await body.read(scope["headers"], receive, method.max_body)
+        return await method.handle(_segment(scope), content)
 
     def _observe(self, method: str, status: int, seconds: float) -> None:
         if method not in self._methods:
@@ -124,39 +144,7 @@ class Resource:
             headers.append((b"www-authenticate", b"Bearer"))
         elif isinstance(error, Unavailable):
             headers.append((b"retry-after", b"%d" % max(1, round(error.retry_after or 1))))
-        return Answer(error.status, encode(error.envelope()), headers)
-
-
-def _authorised(headers: list[tuple[bytes, bytes]], expected: bytes) -> bool:
-    given = next((value for name, value in headers if name == b"authorization"), b"")
-    return hmac.compare_digest(given, expected)
-
-
-async def _read(headers: list[tuple[bytes, bytes]], receive: Receive, limit: int) -> bytes:
-    """The whole body, or 413 before it is read: by its stated length, else by what arrives."""
-    for name, value in headers:
-        if name == b"content-length" and value.isdigit() and int(value) > limit:
-            raise _too_large(limit)
-    message = await receive()
-    body: bytes = message.get("body", b"")
-    if message.get("more_body"):
-        chunks, size = [body], len(body)
-        while message.get("more_body"):
-            if size > limit:
-                raise _too_large(limit)
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise BadRequest("body: the connection was closed before its end")
-            chunks.append(message.get("body", b""))
-            size += len(chunks[-1])
-        body = b"".join(chunks)
-    if len(body) > limit:
-        raise _too_large(limit)
-    return body
-
-
-def _too_large(limit: int) -> BadRequest:
-    return BadRequest(f"body: must be at most {limit} bytes", status=_TOO_LARGE)
+        return Answer(error.status, to_json(error.envelope()), headers)
 
 
 def _segment(scope: Scope) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from plugin_postgres.pool import Pool
+from postgres.pool import Pool
 
 pytestmark = pytest.mark.anyio
 

@@ -1,7 +1,7 @@
 """A pool of connections that costs a few microseconds where asyncpg's own costs sixty.
 
 It can be so small because nothing is ever left on a connection that would have to be reset, and
-because a connection that may be in an unknown state is ended instead of mended. A new connection
+because a connection that may be in an unknown state is ended instead of repaired. A new connection
 is made in the background: a caller that cannot wait for it leaves it to the next.
 """
 
@@ -48,12 +48,12 @@ class Pool:
         self._waiting.append(turn)
         self._grow()
         # Every request of a busy plugin waits here: a timer costs a fifth of asyncio.timeout.
-        timer = loop.call_later(timeout, _give_up, turn)
+        timer = loop.call_later(timeout, _time_out, turn)
         try:
             return await turn
         except BaseException:
             if turn.done() and not turn.cancelled() and turn.exception() is None:
-                self.release(turn.result())  # it came in the very moment we gave up
+                self.release(turn.result())  # it came at the very moment of the timeout
             elif turn in self._waiting:
                 self._waiting.remove(turn)
             raise
@@ -100,7 +100,7 @@ class Pool:
         if error is None:
             self._hand_over(task.result())
         else:
-            self._disappoint(error)
+            self._fail_waiting(error)
 
     def _hand_over(self, connection: asyncpg.Connection) -> None:
         while self._waiting:
@@ -111,7 +111,7 @@ class Pool:
                 return
         self._idle.append(connection)
 
-    def _disappoint(self, error: BaseException) -> None:
+    def _fail_waiting(self, error: BaseException) -> None:
         """Tell one that waits; tell all where no other connection can come."""
         while self._waiting:
             turn = self._waiting.popleft()
@@ -121,6 +121,6 @@ class Pool:
                     return
 
 
-def _give_up(turn: "asyncio.Future[asyncpg.Connection]") -> None:
+def _time_out(turn: "asyncio.Future[asyncpg.Connection]") -> None:
     if not turn.done():
         turn.set_exception(TimeoutError())

@@ -25,8 +25,8 @@ def printed_by(folder: Path, script: str, *arguments: str) -> list[str]:
 BROKEN = """
 import socket, sys
 import uvicorn
-from plugin_postgres import workers
-from plugin_postgres.errors import ServerFailed
+from serving import workers
+from serving.errors import ServerFailed
 
 async def broken(scope, receive, send):
     raise RuntimeError("no start")
@@ -41,9 +41,9 @@ if __name__ == "__main__":
     configuration = uvicorn.Config(create, factory=True, lifespan="on", log_level="critical")
     try:
         if sys.argv[1] == "1":
-            workers.run(configuration, bound)
+            workers.run(configuration, [bound])
         else:
-            workers.run_several(configuration, create, int(sys.argv[1]), bound)
+            workers.run_several(configuration, create, int(sys.argv[1]), [bound])
     except ServerFailed:
         print("failed")
 """
@@ -57,8 +57,8 @@ def test_a_server_that_cannot_begin_says_so(workers: str, tmp_path: Path) -> Non
 STOPPED_AT_ONCE = """
 import os, signal, socket
 import uvicorn
-from plugin_postgres import workers
-from plugin_postgres.protocol import EnvelopeProtocol
+from serving import workers
+from serving.protocol import Protocol
 
 async def app(scope, receive, send):
     if scope["type"] == "lifespan":
@@ -78,8 +78,8 @@ clients = [socket.create_connection(bound.getsockname()) for _ in range(40)]
 for client in clients:
     client.sendall(b"GET / HTTP/1.1\\r\\nhost: x\\r\\nconnection: close\\r\\n\\r\\n")
 workers.run(
-    uvicorn.Config(app, http=EnvelopeProtocol, loop="uvloop", lifespan="on", log_level="critical"),
-    bound,
+    uvicorn.Config(app, http=Protocol, loop="uvloop", lifespan="on", log_level="critical"),
+    [bound],
 )
 print(sum(b"answered" in client.makefile("rb").read() for client in clients))
 """
@@ -92,8 +92,8 @@ def test_who_has_connected_before_the_end_is_answered(tmp_path: Path) -> None:
 NO_MEMORY = """
 import os, signal, socket, sys, threading, time
 import uvicorn
-from plugin_postgres import workers
-from plugin_postgres.errors import ServerFailed
+from serving import workers
+from serving.errors import ServerFailed
 
 async def app(scope, receive, send):
     pass
@@ -127,7 +127,7 @@ if __name__ == "__main__":
     threading.Thread(target=disturb, daemon=True).start()
     configuration = uvicorn.Config(create, factory=True, lifespan="off", log_level="critical")
     try:
-        workers.run_several(configuration, create, 2, bound)
+        workers.run_several(configuration, create, 2, [bound])
     except ServerFailed as error:
         print(error)
     print("ended")

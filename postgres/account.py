@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
-from plugin_postgres.errors import EmbeddedFailed
+from postgres.errors import EmbeddedFailed
 
 log = logging.getLogger(__name__)
 

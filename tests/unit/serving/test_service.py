@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from plugin_postgres import serve
+from serving import service
 
 
 def test_the_fast_parts_are_used() -> None:
-    assert serve._http().__name__ == "EnvelopeProtocol"
-    assert serve._loop() == "uvloop"
+    assert service._http().__name__ == "Protocol"
+    assert service._loop() == "uvloop"
 
 
 def test_a_missing_fast_part_is_told_loudly(
@@ -19,8 +19,8 @@ def test_a_missing_fast_part_is_told_loudly(
     def missing(_: str) -> Any:
         return None
 
-    monkeypatch.setattr(serve, "find_spec", missing)
-    assert (serve._http(), serve._loop()) == ("h11", "asyncio")
+    monkeypatch.setattr(service, "find_spec", missing)
+    assert (service._http(), service._loop()) == ("h11", "asyncio")
     assert [record.levelno for record in caplog.records] == [logging.ERROR, logging.ERROR]
     assert "httptools is not installed" in caplog.text
     assert "uvloop is not installed" in caplog.text

@@ -2,25 +2,27 @@
 
     log.info("listening", extra={"address": …})
 
-No field ever holds memory content, a password or a token. Of an exception only its type and
+No field ever holds what users store, a password or a token. Of an exception only its type and
 where it came from are logged: its message may quote the data.
 """
 
 import logging
 import logging.config
 import traceback
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
-from contract import format_time
-
 _STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
 
 
-def configuration(*, level: str, as_json: bool) -> dict[str, Any]:
-    """For `logging.config.dictConfig`; worker processes are given it too."""
+def configuration(*, level: str, as_json: bool, packages: Sequence[str]) -> dict[str, Any]:
+    """For `logging.config.dictConfig`; worker processes are given it too.
+
+    The level is that of these packages; of all others only warnings are logged.
+    """
     formatter = f"{__name__}.{'JsonLines' if as_json else 'TextLines'}"
     return {
         "version": 1,
@@ -35,15 +37,15 @@ def configuration(*, level: str, as_json: bool) -> dict[str, Any]:
         },
         "root": {"level": "WARNING", "handlers": ["stderr"]},
         "loggers": {
-            "plugin_postgres": {"level": level.upper()},
+            **{package: {"level": level.upper()} for package in packages},
             # Its own news, such as "Shutting down", doubles ours.
             "uvicorn": {"level": "WARNING"},
         },
     }
 
 
-def configure(*, level: str, as_json: bool) -> None:
-    logging.config.dictConfig(configuration(level=level, as_json=as_json))
+def configure(*, level: str, as_json: bool, packages: Sequence[str]) -> None:
+    logging.config.dictConfig(configuration(level=level, as_json=as_json, packages=packages))
 
 
 class JsonLines(logging.Formatter):
@@ -51,14 +53,14 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         event = {
-            "time": format_time(datetime.fromtimestamp(record.created, UTC)),
+            "time": datetime.fromtimestamp(record.created, UTC),
             "level": record.levelname.lower(),
             "event": record.getMessage(),
             "logger": record.name,
             "pid": record.process,
             **_fields(record),
         }
-        return orjson.dumps(event, default=str).decode()
+        return orjson.dumps(event, default=str, option=orjson.OPT_UTC_Z).decode()
 
 
 class TextLines(logging.Formatter):

@@ -12,7 +12,7 @@ import socket
 from collections.abc import Callable, Collection, MutableSequence
 from dataclasses import dataclass
 
-from plugin_postgres.listener import BACKLOG
+from serving.address import BACKLOG
 
 _NO_MORE_FILES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _PAUSE_SECONDS = 0.5
@@ -45,7 +45,7 @@ def shares(workers: int) -> list[Share]:
     return [Share(counts, worker) for worker in range(workers)]
 
 
-class Door:
+class Acceptor:
     """Accepts those who connect to a listening socket, and gives each a protocol.
 
     `connections` are those that have one. A worker with more than its share hesitates, so that
@@ -112,7 +112,7 @@ class Door:
         except OSError as error:
             if error.errno not in _NO_MORE_FILES:
                 return True  # this one is gone
-            log.error("no client can be let in", extra={"reason": errno.errorcode[error.errno]})
+            log.error("cannot accept connections", extra={"reason": errno.errorcode[error.errno]})
             self._pause(_PAUSE_SECONDS, self._open)
             return False
         task = self._loop.create_task(self._serve(client))

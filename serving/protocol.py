@@ -1,39 +1,57 @@
 """HTTP as uvicorn speaks it, with better manners where a connection ends.
 
-- A request that cannot be parsed gets the Error envelope; uvicorn would answer plain text.
+- A request that cannot be parsed gets the service's error envelope; uvicorn would answer plain
+  text.
 - Requests that came whole are answered, also when garbage follows them, when the client has
-  closed its sending side, or when the plugin stops.
-- A connection that is idle when the plugin stops is not cut off at once: a request may be on its
-  way.
+  closed its sending side, or when the server stops.
+- A client that closes while it is sent a stream is gone: whoever makes the stream is told at once.
+- A connection that is idle when the server stops is not cut off at once: a request may be on its
+  way. And one that has been idle for too long is closed in two steps, so that a client that sends
+  in that very moment sees an end and not a reset.
 """
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
+import orjson
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
-
-from contract import BadRequest
-from plugin_postgres.rows import encode
 
 # How long after the order to stop a request may still arrive on a connection that was idle.
 _LINGER_SECONDS = 0.5
+# How long a client has to notice that an idle connection is closed.
+_CLOSE_SECONDS = 2.0
 # It tells the client to send the body, and must not wait for one.
 _CONTINUE = b"HTTP/1.1 100 "
 
+BadRequestBody = Callable[[str], bytes]
+"""The body of the answer to a request that cannot be parsed, from a sentence."""
 
-class EnvelopeProtocol(HttpToolsProtocol):
-    """uvicorn's fast HTTP/1.1 with our answer to a request that is none, and a polite end."""
+
+def bad_request(message: str) -> bytes:
+    """The envelope of services that have none of their own."""
+    return orjson.dumps({"code": "bad_request", "message": message})
+
+
+class Protocol(HttpToolsProtocol):
+    """uvicorn's fast HTTP/1.1 with our answer to what is not a request, and a polite end."""
 
     _stopping = False
+    _half_closed = False
+    _closing = False
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._unanswered: deque[RequestResponseCycle] = deque()
 
+    def data_received(self, data: bytes) -> None:
+        if not self._closing:  # else there is no way left to answer it
+            super().data_received(data)
+
     def on_headers_complete(self) -> None:
         super().on_headers_complete()
-        self.cycle.transport = _Joined(self.transport)
+        self.cycle.transport = _Joined(self.transport, self.loop, self._stream_began)
         self._unanswered.append(self.cycle)
         if self._stopping:
             self.cycle.keep_alive = False
@@ -48,7 +66,7 @@ class EnvelopeProtocol(HttpToolsProtocol):
         """Answer 400 and close: what follows in the connection cannot be understood."""
         if self._closes_after_answers():
             return
-        body = encode(BadRequest(f"request: {msg}").envelope())
+        body = getattr(self.config, "bad_request", bad_request)(f"request: {msg}")
         self.transport.write(
             b"HTTP/1.1 400 Bad Request\r\n"
             b"content-type: application/json\r\n"
@@ -58,7 +76,12 @@ class EnvelopeProtocol(HttpToolsProtocol):
         self.transport.close()
 
     def eof_received(self) -> bool:  # type: ignore[override]
-        """The client sends no more, but may still be listening."""
+        """The client sends no more, but may still be listening, unless it is sent a stream."""
+        self._half_closed = True
+        if self._unanswered and self._unanswered[0].response_started:
+            for cycle in self._unanswered:
+                _abandon(cycle)
+            return False
         return self._closes_after_answers()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -73,6 +96,24 @@ class EnvelopeProtocol(HttpToolsProtocol):
             self._unanswered[-1].keep_alive = False
         else:
             self.loop.call_later(_LINGER_SECONDS, self._close_if_idle)
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Say that no more requests are taken; the client closes, or is closed a little later."""
+        if self.transport.is_closing() or self._closing:
+            return
+        self._closing = True
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+            self.loop.call_later(_CLOSE_SECONDS, self.transport.close)
+        else:
+            self.transport.close()
+
+    def _stream_began(self) -> None:
+        """An answer has begun and is not complete: who has closed meanwhile does not read it."""
+        if self._half_closed:
+            for cycle in self._unanswered:
+                _abandon(cycle)
+            self.transport.close()
 
     def _closes_after_answers(self) -> bool:
         """Close after the last request that came whole; False when there is none to wait for."""
@@ -90,32 +131,46 @@ class EnvelopeProtocol(HttpToolsProtocol):
 
 
 class _Joined(asyncio.Transport):
-    """A transport that sends the head of an answer and its body together.
+    """A transport that sends the head of an answer and the first part of its body together.
 
     uvicorn writes them one by one, and each write wakes the client: a fifth of what a small
-    answer costs.
+    answer costs. A head whose body is not there yet goes alone, and later parts at once.
     """
 
-    __slots__ = ("_head", "_transport")
+    __slots__ = ("_head", "_loop", "_passing", "_stream_began", "_transport")
 
-    def __init__(self, transport: asyncio.Transport) -> None:
+    def __init__(
+        self,
+        transport: asyncio.Transport,
+        loop: asyncio.AbstractEventLoop,
+        stream_began: Callable[[], None],
+    ) -> None:
         super().__init__()
         self._transport = transport
+        self._loop = loop
+        self._stream_began = stream_began
         self._head = b""
+        self._passing = False
 
     def write(self, data: Any) -> None:
-        if self._head:
+        if self._passing:
+            self._transport.write(data)
+        elif self._head:
+            self._passing = True
             self._transport.write(self._head + data)
             self._head = b""
         elif data.startswith(_CONTINUE):
             self._transport.write(data)
         else:
             self._head = data
+            # What is complete by then costs nothing more than this look.
+            self._loop.call_soon(self._look)
 
     def flush(self) -> None:
-        """Send a head that no body followed."""
+        """Send a head that no body followed. The answer is complete."""
         if self._head:
             self.write(b"")
+        self._stream_began = _nothing
 
     def close(self) -> None:
         self.flush()
@@ -123,6 +178,15 @@ class _Joined(asyncio.Transport):
 
     def is_closing(self) -> bool:
         return self._transport.is_closing()
+
+    def _look(self) -> None:
+        if self._head:
+            self.write(b"")
+        self._stream_began()
+
+
+def _nothing() -> None:
+    """Where an answer was complete at once."""
 
 
 def _abandon(cycle: RequestResponseCycle) -> None:

@@ -8,7 +8,7 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 
 import pytest
 
-from plugin_postgres.door import Door, Share, shares
+from serving.acceptor import Acceptor, Share, shares
 
 pytestmark = pytest.mark.anyio
 
@@ -54,9 +54,9 @@ async def worker(bound: socket.socket, share: Share) -> AsyncIterator["set[Greet
     clients: set[Greeter] = set()
     # Another process would have the socket under another number, too.
     with bound.dup() as own:
-        door = Door(own, lambda: Greeter(clients), clients, share)
+        acceptor = Acceptor(own, lambda: Greeter(clients), clients, share)
         yield clients
-        await door.close()
+        await acceptor.close()
 
 
 @contextmanager
@@ -105,11 +105,11 @@ async def test_whom_no_other_worker_lets_in_gets_in_all_the_same(bound: Crowded)
             assert counts[1] >= 19
 
 
-async def test_whoever_has_connected_before_the_door_closes_is_let_in(bound: Crowded) -> None:
+async def test_whoever_has_connected_before_the_acceptor_closes_is_let_in(bound: Crowded) -> None:
     kept: set[Greeter] = set()
-    door = Door(bound, lambda: Greeter(kept), kept, *shares(1))
+    acceptor = Acceptor(bound, lambda: Greeter(kept), kept, *shares(1))
     with connected(bound, 20):
-        await door.close()
+        await acceptor.close()
         assert len(kept) == 20
         with connected(bound, 1):
             await asyncio.sleep(0.05)
@@ -121,22 +121,22 @@ async def test_when_there_are_no_more_files_clients_wait_until_there_are(
 ) -> None:
     bound.refusals = 2
     kept: set[Greeter] = set()
-    door = Door(bound, lambda: Greeter(kept), kept, *shares(1))
+    acceptor = Acceptor(bound, lambda: Greeter(kept), kept, *shares(1))
     with connected(bound, 1) as [client]:
         assert await greeting(client) == b"hello"
-    assert [record.message for record in caplog.records] == ["no client can be let in"] * 2
-    await door.close()
+    assert [record.message for record in caplog.records] == ["cannot accept connections"] * 2
+    await acceptor.close()
 
 
 async def test_a_worker_that_hesitated_waits_for_files_just_as_well(
     bound: Crowded, caplog: pytest.LogCaptureFixture
 ) -> None:
     kept: set[Greeter] = set()
-    door = Door(bound, lambda: Greeter(kept), kept, Share([0, 0], 0))
+    acceptor = Acceptor(bound, lambda: Greeter(kept), kept, Share([0, 0], 0))
     with connected(bound, 1) as [first]:
         await greeting(first)
         bound.refusals = 2
         with connected(bound, 1) as [second]:
             assert await greeting(second) == b"hello"
-    assert [record.message for record in caplog.records] == ["no client can be let in"] * 2
-    await door.close()
+    assert [record.message for record in caplog.records] == ["cannot accept connections"] * 2
+    await acceptor.close()

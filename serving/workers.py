@@ -1,4 +1,4 @@
-"""The processes that serve: this one alone, or several on one socket, until a signal.
+"""The processes that serve: this one alone, or several on the same sockets, until a signal.
 
 The first SIGTERM, SIGINT or SIGHUP (a terminal that closes) stops them in good order, and another
 one changes nothing: what is in flight has its time, which `--shutdown-timeout` bounds.
@@ -19,12 +19,13 @@ from multiprocessing import resource_tracker
 from types import FrameType
 
 import uvicorn
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
-from plugin_postgres.door import Door, Share, shares
-from plugin_postgres.errors import ServerFailed
+from serving.acceptor import Acceptor, Share, shares
+from serving.errors import ServerFailed
+from serving.stopping import STATE
 
 # What a terminal sends reaches every process in it; of several, the first says when to stop.
 _FROM_TERMINAL = (signal.SIGINT, signal.SIGHUP)
@@ -34,15 +35,15 @@ STOPPING = tuple(
     for order in (signal.SIGTERM, *_FROM_TERMINAL)
     if order != signal.SIGHUP or signal.getsignal(order) != signal.SIG_IGN
 )
-_WHY = "the plugin does not start; what its log says above is the reason"
+_WHY = "the server does not start; the log above says why"
 
 log = logging.getLogger(__name__)
 
 
-def run(configuration: uvicorn.Config, bound: socket.socket) -> None:
+def run(configuration: uvicorn.Config, sockets: list[socket.socket]) -> None:
     """Serve in this process; raises `ServerFailed` when it cannot begin."""
     try:
-        _Server(configuration, *shares(1)).run([bound])
+        _Server(configuration, *shares(1)).run(sockets)
     except SystemExit as end:
         if end.code == STARTUP_FAILURE:
             raise ServerFailed(_WHY) from None
@@ -51,9 +52,9 @@ def run(configuration: uvicorn.Config, bound: socket.socket) -> None:
 
 def run_several(
     configuration: uvicorn.Config,
-    create_app: Callable[[], Starlette],
+    create_app: Callable[[], ASGIApp],
     workers: int,
-    bound: socket.socket,
+    sockets: list[socket.socket],
 ) -> None:
     """Serve in several processes: one that dies is started again.
 
@@ -61,7 +62,7 @@ def run_several(
     """
     configuration.app = partial(_worker, create_app)
     configuration.workers = workers
-    several = _Workers(configuration, sockets=[bound])
+    several = _Workers(configuration, sockets=sockets)
     try:
         several.run()
     except BaseException as error:
@@ -79,9 +80,10 @@ def run_several(
 class _Server(uvicorn.Server):
     def __init__(self, configuration: uvicorn.Config, share: Share) -> None:
         super().__init__(configuration)
-        self.servers = []  # where uvicorn keeps its own kind of doors
-        self._doors: list[Door] = []
+        self.servers = []  # where uvicorn keeps its own kind of acceptors
+        self._acceptors: list[Acceptor] = []
         self._share = share
+        self._stopping = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await self.lifespan.startup()
@@ -94,15 +96,17 @@ class _Server(uvicorn.Server):
             server_state=self.server_state,
             app_state=self.lifespan.state,
         )
-        self._doors = [
-            Door(bound, protocol, self.server_state.connections, self._share)
+        self.lifespan.state[STATE] = self._stopping
+        self._acceptors = [
+            Acceptor(bound, protocol, self.server_state.connections, self._share)
             for bound in sockets or []
         ]
         self.started = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        for door in self._doors:
-            await door.close()
+        self._stopping.set()
+        for acceptor in self._acceptors:
+            await acceptor.close()
         await super().shutdown(sockets)
 
     @contextmanager
@@ -191,9 +195,9 @@ class _Workers(Multiprocess):
                 self.processes[number] = self._started(self._shares[number])
             except OSError as error:
                 # No memory or no room for a process; the others serve on, and there may be soon.
-                log.error("worker died and cannot be replaced", extra={"reason": error.strerror})
+                log.error("worker exited and cannot be replaced", extra={"reason": error.strerror})
             else:
-                log.error("worker died and was replaced", extra={"worker": worker.pid})
+                log.error("worker exited; restarting", extra={"worker": worker.pid})
 
     def terminate_all(self) -> None:
         """Let go of the socket first: what nobody will accept must be refused, not kept waiting."""
@@ -207,7 +211,7 @@ class _Workers(Multiprocess):
         return process
 
 
-def _worker(create_app: Callable[[], Starlette]) -> Starlette:
+def _worker(create_app: Callable[[], ASGIApp]) -> ASGIApp:
     """The application in a worker process, which does not outlive the one that started it."""
     parent = multiprocessing.parent_process()
     if parent is not None:

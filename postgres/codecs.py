@@ -1,0 +1,15 @@
+"""JSON columns as Python values, for services that do not pass the text on as it is."""
+
+import asyncpg
+import orjson
+
+
+async def json_as_python(connection: asyncpg.Connection) -> None:
+    """Let json and jsonb parameters and columns of this connection be Python values."""
+    for name in ("json", "jsonb"):
+        await connection.set_type_codec(
+            name,
+            schema="pg_catalog",
+            encoder=lambda value: orjson.dumps(value).decode(),
+            decoder=orjson.loads,
+        )

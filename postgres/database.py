@@ -1,0 +1,202 @@
+"""Connections to PostgreSQL. Whatever is wrong with the store comes out as `StoreUnavailable`.
+
+Faults of the data itself (SQLSTATE classes 22, 23 and 54) come out as they are, for the writer to
+find the row that is to blame.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import asyncpg
+
+from postgres.connection import DATA_FAULTS, STORE_FAULTS, connect, reason_of
+from postgres.errors import StoreUnavailable
+from postgres.pool import Pool
+from postgres.settings import DatabaseSettings
+
+_HEALTH_SECONDS = 2.0
+_CLOSE_SECONDS = 1.0
+
+log = logging.getLogger(__name__)
+
+
+class Database:
+    """A pool of connections, and one more that only answers whether the store is up.
+
+    `name` is what the database server calls the connections. `session` are server settings beyond
+    our own, and `prepare` does what else a new connection needs.
+    """
+
+    def __init__(
+        self,
+        settings: DatabaseSettings,
+        *,
+        name: str,
+        search_path: str | None = None,
+        session: Mapping[str, str] | None = None,
+        prepare: Callable[[asyncpg.Connection], Awaitable[None]] | None = None,
+    ) -> None:
+        self._settings = settings
+        self._name = name
+        self._session = {
+            "statement_timeout": f"{settings.statement_timeout * 1000:.0f}",
+            # Our statements are short; compiling them costs more than it saves.
+            "jit": "off",
+            **(session or {}),
+        }
+        self._search_path = search_path
+        self._prepare = prepare
+        self._pool = Pool(self._connect, settings.pool_size)
+        self._probe: asyncpg.Connection | None = None
+        self._probing = asyncio.Lock()
+
+    async def open(self) -> None:
+        """Ready the pool. A store that is down is no obstacle: connections are made on demand."""
+        try:
+            async with self.connection():
+                pass
+        except StoreUnavailable as error:
+            log.warning("store is down", extra={"reason": error.message})
+
+    async def close(self) -> None:
+        """Close every connection, by force where one does not close by itself."""
+        with suppress(TimeoutError, *STORE_FAULTS):
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await self._pool.close()
+        if self._probe is not None:
+            self._probe.terminate()
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[asyncpg.Connection]:
+        """A connection out of the pool; raises `StoreUnavailable` rather than wait for long."""
+        connection = await self._acquire()
+        try:
+            yield connection
+        except BaseException as error:
+            self._explain(error, connection)
+            raise
+        finally:
+            self._pool.release(connection)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[asyncpg.Connection]:
+        """A connection inside a transaction, which is committed at the end of the context."""
+        async with self.connection() as connection, connection.transaction():
+            yield connection
+
+    async def fetch(self, query: str, *arguments: object) -> list[asyncpg.Record]:
+        # As `connection` does it, without the price of a context manager: every search is here.
+        connection = await self._acquire()
+        try:
+            return await connection.fetch(query, *arguments)
+        except BaseException as error:
+            self._explain(error, connection)
+            raise
+        finally:
+            self._pool.release(connection)
+
+    async def fetchrow(self, query: str, *arguments: object) -> asyncpg.Record | None:
+        async with self.connection() as connection:
+            return await connection.fetchrow(query, *arguments)
+
+    async def fetchval(self, query: str, *arguments: object) -> Any:
+        async with self.connection() as connection:
+            return await connection.fetchval(query, *arguments)
+
+    async def execute(self, query: str, *arguments: object) -> int:
+        """Run a statement and return how many rows it touched."""
+        async with self.connection() as connection:
+            tag = await connection.execute(query, *arguments)
+        count = tag.rpartition(" ")[2]
+        return int(count) if count.isdigit() else 0
+
+    async def executemany(self, query: str, arguments: Iterable[Sequence[object]]) -> None:
+        """Run a statement once for each set of arguments, all or none."""
+        async with self.connection() as connection:
+            await connection.executemany(query, arguments)
+
+    async def is_up(self) -> bool:
+        """Ask the store, within two seconds, on a connection that no request can take away.
+
+        It is made as those of the requests are, so that it fails where they would.
+        """
+        try:
+            async with asyncio.timeout(_HEALTH_SECONDS), self._probing:
+                if self._probe is None or self._probe.is_closed():
+                    self._probe = await self._connect()
+                return bool(await self._probe.fetchval("SELECT NOT pg_is_in_recovery()"))
+        except (TimeoutError, *STORE_FAULTS) as error:
+            log.warning("store is down", extra={"reason": reason_of(error)})
+            if self._probe is not None:
+                self._probe.terminate()
+                self._probe = None
+            return False
+
+    def usage(self) -> tuple[int, int]:
+        """Connections that are open, and those of them in use."""
+        return self._pool.size, self._pool.used
+
+    def expire(self) -> None:
+        """Replace every connection, those in use once they come back."""
+        self._pool.expire()
+
+    async def _acquire(self) -> asyncpg.Connection:
+        try:
+            return await self._pool.acquire(self._settings.pool_timeout)
+        except TimeoutError as error:
+            raise _unavailable("every connection to the store is busy", error) from None
+        except STORE_FAULTS as error:
+            raise _unavailable("the store does not accept connections", error) from None
+
+    def _explain(self, error: BaseException, connection: asyncpg.Connection) -> None:
+        """Raise `StoreUnavailable` if the store is to blame; end a connection nobody may get."""
+        match error:
+            case asyncio.CancelledError():
+                connection.terminate()  # it still waits for an answer
+            case TimeoutError():
+                connection.terminate()  # so does this one
+                raise _unavailable("the store did not answer in time", error) from None
+            case asyncpg.InternalClientError():
+                connection.terminate()
+                raise _unavailable("the connection to the store broke", error) from None
+            case asyncpg.QueryCanceledError():
+                raise _unavailable("the store took too long", error) from None
+            case asyncpg.ReadOnlySQLTransactionError():
+                # The primary has become a standby: look for the new one.
+                self._pool.expire()
+                raise _unavailable("the store accepts no writes", error) from None
+            case Exception() if isinstance(error, STORE_FAULTS) and not isinstance(
+                error, DATA_FAULTS
+            ):
+                raise _unavailable("the store failed", error) from None
+
+    async def _connect(self) -> asyncpg.Connection:
+        connection = await connect(
+            self._settings,
+            name=self._name,
+            session=self._session,
+            command_timeout=self._settings.statement_timeout + 1,
+        )
+        try:
+            path = "" if self._search_path is None else f"SET search_path = {self._search_path};"
+            await connection.execute(
+                # An answered write is durable, whatever the database's own default is.
+                f"{path}SELECT set_config('synchronous_commit', 'on', false)"
+                " WHERE current_setting('synchronous_commit') = 'off'"
+            )
+            if self._prepare is not None:
+                await self._prepare(connection)
+        except BaseException:
+            connection.terminate()
+            raise
+        return connection
+
+
+def _unavailable(message: str, error: Exception) -> StoreUnavailable:
+    # Only the type and the SQLSTATE: the text of an error may quote the data.
+    fields = {"reason": reason_of(error), "sqlstate": getattr(error, "sqlstate", None)}
+    log.warning(message, extra=fields)
+    return StoreUnavailable(message)

@@ -1,0 +1,228 @@
+"""A schema made of SQL files: numbered ones applied once, repeatable ones whenever they changed.
+
+A package holds `0001_name.sql` and so on, applied in order under one lock, each in a transaction,
+and recorded. They are never edited after a release: the checksum of each is recorded and compared.
+What can be replaced at any time, such as functions that rank, is in `repeatable/name.sql`: the
+whole file is applied, after the numbered ones, when its checksum is not the recorded one.
+
+A file whose first line is `-- needs: feature` is applied once the feature is there: at the first
+start, or at the first start after it was installed, so it must not rely on its order.
+"""
+
+import hashlib
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import resources
+
+import asyncpg
+
+from postgres.errors import DatabaseNewer, MigrationChanged, MigrationPending
+
+_NUMBERED = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql")
+_REPEATABLE = re.compile(r"([a-z0-9_]+)\.sql")
+_NEEDS = re.compile(r"-- needs: (\w+)\n")
+
+Feature = Callable[[asyncpg.Connection], Awaitable[bool]]
+"""Makes sure of something that a file needs; whether it is there."""
+
+
+@dataclass(frozen=True)
+class Repeatable:
+    """A file that is applied whenever its text changed."""
+
+    name: str
+    sql: str = field(repr=False)
+
+    @property
+    def checksum(self) -> str:
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+    @property
+    def needs(self) -> str | None:
+        """The feature without which the file cannot be applied."""
+        match = _NEEDS.match(self.sql)
+        return match[1] if match else None
+
+
+@dataclass(frozen=True)
+class Migration(Repeatable):
+    """A file that is applied once."""
+
+    version: int
+
+    def __str__(self) -> str:
+        return f"{self.version:04d}_{self.name}"
+
+
+@dataclass(frozen=True)
+class Schema:
+    """One service's part of a database.
+
+    `features` makes sure of what files may need, by name. `search_path` tells where a connection
+    finds what the schema uses, where that is more than the schema itself.
+    """
+
+    name: str
+    package: str
+    table: str = "migrations"
+    features: Mapping[str, Feature] = field(default_factory=dict)
+    search_path: Callable[[asyncpg.Connection], Awaitable[str]] | None = None
+
+    @cached_property
+    def migrations(self) -> tuple[Migration, ...]:
+        """The numbered files, in order."""
+        files = sorted(resources.files(self.package).iterdir(), key=lambda file: file.name)
+        return tuple(
+            Migration(match[2], file.read_text("utf-8"), int(match[1]))
+            for file in files
+            if (match := _NUMBERED.fullmatch(file.name))
+        )
+
+    @cached_property
+    def repeatables(self) -> tuple[Repeatable, ...]:
+        """The repeatable files, in the order of their names."""
+        folder = resources.files(self.package) / "repeatable"
+        if not folder.is_dir():
+            return ()
+        files = sorted(folder.iterdir(), key=lambda file: file.name)
+        return tuple(
+            Repeatable(match[1], file.read_text("utf-8"))
+            for file in files
+            if (match := _REPEATABLE.fullmatch(file.name))
+        )
+
+    def lock(self, purpose: str) -> int:
+        """The number of an advisory lock that only this schema uses for this purpose."""
+        digest = hashlib.sha256(f"{self.name}/{purpose}".encode()).digest()
+        return int.from_bytes(digest[:8], signed=True)
+
+    async def migrate(
+        self,
+        connection: asyncpg.Connection,
+        migrations: tuple[Migration, ...] | None = None,
+        repeatables: tuple[Repeatable, ...] | None = None,
+    ) -> list[Repeatable]:
+        """Bring the schema up to date and return what was applied; many may call it at once."""
+        migrations = self.migrations if migrations is None else migrations
+        repeatables = self.repeatables if repeatables is None else repeatables
+        lock = self.lock("migrate")
+        await connection.execute("SELECT pg_advisory_lock($1)", lock)
+        try:
+            await self._make_tables(connection, with_repeatables=bool(repeatables))
+            there = {name: await ensure(connection) for name, ensure in self.features.items()}
+            path = await self._path(connection)
+            changed = self._changed(repeatables, await self._recorded_repeatables(connection))
+            applied: list[Repeatable] = []
+            outstanding = self._outstanding(migrations, await self.recorded(connection))
+            for file in (*outstanding, *changed):
+                if file.needs is None or there.get(file.needs, False):
+                    await self._apply(connection, file, path)
+                    applied.append(file)
+            return applied
+        finally:
+            await connection.execute("SELECT pg_advisory_unlock($1)", lock)
+
+    async def check(self, connection: asyncpg.Connection) -> None:
+        """Refuse a schema that this release cannot serve, without changing anything."""
+        outstanding = self._outstanding(self.migrations, await self.recorded(connection))
+        changed = self._changed(self.repeatables, await self._recorded_repeatables(connection))
+        pending = [str(file) for file in outstanding if file.needs is None]
+        pending += [f"repeatable/{file.name}" for file in changed if file.needs is None]
+        if pending:
+            raise MigrationPending(
+                f"the database lacks the migrations {', '.join(pending)} of the schema {self.name};"
+                " run the command `migrate` or start without --skip-migrate"
+            )
+
+    async def has(self, connection: asyncpg.Connection, feature: str) -> bool:
+        """Whether the part of the schema that needs this feature is there."""
+        needed = {file.version for file in self.migrations if file.needs == feature}
+        return bool(needed) and needed <= (await self.recorded(connection)).keys()
+
+    async def recorded(self, connection: asyncpg.Connection) -> dict[int, str]:
+        """The checksums of the migrations that were applied, by version."""
+        if not await _exists(connection, f"{self.name}.{self.table}"):
+            return {}
+        rows = await connection.fetch(
+            f"SELECT version, checksum FROM {self.name}.{self.table}"  # noqa: S608 - our own names
+        )
+        return {row["version"]: row["checksum"] for row in rows}
+
+    async def _recorded_repeatables(self, connection: asyncpg.Connection) -> dict[str, str]:
+        if not await _exists(connection, f"{self.name}.repeatables"):
+            return {}
+        rows = await connection.fetch(
+            f"SELECT name, checksum FROM {self.name}.repeatables"  # noqa: S608 - our own names
+        )
+        return {row["name"]: row["checksum"] for row in rows}
+
+    async def _make_tables(self, connection: asyncpg.Connection, *, with_repeatables: bool) -> None:
+        # Looking first keeps a role without the right to create a schema able to start.
+        if not await _exists(connection, f"{self.name}.{self.table}"):
+            await connection.execute(
+                f"CREATE SCHEMA IF NOT EXISTS {self.name};"
+                f"CREATE TABLE {self.name}.{self.table} ("
+                " version integer PRIMARY KEY,"
+                " name text NOT NULL,"
+                " checksum text NOT NULL,"
+                " applied_at timestamptz NOT NULL DEFAULT now())"
+            )
+        if with_repeatables and not await _exists(connection, f"{self.name}.repeatables"):
+            await connection.execute(
+                f"CREATE TABLE {self.name}.repeatables ("
+                " name text PRIMARY KEY,"
+                " checksum text NOT NULL,"
+                " applied_at timestamptz NOT NULL DEFAULT now())"
+            )
+
+    async def _path(self, connection: asyncpg.Connection) -> str:
+        return self.name if self.search_path is None else await self.search_path(connection)
+
+    async def _apply(self, connection: asyncpg.Connection, file: Repeatable, path: str) -> None:
+        async with connection.transaction():
+            await connection.execute(f"SET LOCAL search_path = {path}")
+            await connection.execute(file.sql)
+            if isinstance(file, Migration):
+                await connection.execute(
+                    f"INSERT INTO {self.name}.{self.table} (version, name, checksum)"  # noqa: S608
+                    " VALUES ($1, $2, $3)",
+                    file.version,
+                    file.name,
+                    file.checksum,
+                )
+            else:
+                await connection.execute(
+                    f"INSERT INTO {self.name}.repeatables (name, checksum)"  # noqa: S608
+                    " VALUES ($1, $2) ON CONFLICT (name)"
+                    " DO UPDATE SET checksum = excluded.checksum, applied_at = now()",
+                    file.name,
+                    file.checksum,
+                )
+
+    @staticmethod
+    def _changed(files: tuple[Repeatable, ...], recorded: dict[str, str]) -> list[Repeatable]:
+        return [file for file in files if recorded.get(file.name) != file.checksum]
+
+    @staticmethod
+    def _outstanding(
+        migrations: tuple[Migration, ...], recorded: dict[int, str]
+    ) -> list[Migration]:
+        known = {migration.version: migration for migration in migrations}
+        if newer := sorted(recorded.keys() - known.keys()):
+            raise DatabaseNewer(
+                f"the database has migration {newer[-1]:04d}, which this release does not know;"
+                " install the release that applied it, or a later one"
+            )
+        for version, checksum in recorded.items():
+            if known[version].checksum != checksum:
+                raise MigrationChanged(
+                    f"migration {known[version]} is not the one that was applied to"
+                    " this database; install the release that applied it"
+                )
+        return [migration for migration in migrations if migration.version not in recorded]
+
+
+async def _exists(connection: asyncpg.Connection, table: str) -> bool:
+    return await connection.fetchval("SELECT to_regclass($1)", table) is not None

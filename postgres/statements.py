@@ -1,0 +1,28 @@
+"""The statements of a service, one `.sql` file each, named after what they do.
+
+A line `-- include: name` stands for the text of that file, a part that statements share. A line
+that ends in `-- some-mark` can be left out by that mark.
+"""
+
+import re
+from functools import cache
+from importlib import resources
+
+_INCLUDE = re.compile(r"^-- include: (\w+)$", re.MULTILINE)
+
+
+class Statements:
+    """The `.sql` files of a package."""
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+        self.load = cache(self._load)
+
+    def _load(self, name: str, *, leave_out: str | None = None) -> str:
+        """The text of `name.sql`, without the lines that end in `-- ` and the mark."""
+        text = (resources.files(self._package) / f"{name}.sql").read_text("utf-8")
+        text = _INCLUDE.sub(lambda line: self._load(line[1], leave_out=leave_out), text)
+        if leave_out is None:
+            return text
+        mark = f"-- {leave_out}"
+        return "\n".join(line for line in text.splitlines() if not line.endswith(mark))

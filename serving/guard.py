@@ -1,0 +1,196 @@
+"""What stands before every handler of a service: token, body limit, error envelope, histogram.
+
+Plain ASGI, so that streams pass straight through. `application` puts it around a Starlette
+router in place of Starlette's own layers for errors.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Match
+from starlette.types import ASGIApp, Lifespan, Message, Receive, Scope, Send
+
+from serving.body import check_length, limited
+from serving.errors import Refused
+from serving.metrics import Metrics
+from serving.token import BearerToken
+
+Answer = Callable[[Exception, Scope], Response | None]
+"""Makes the service's error envelope.
+
+It has a response for every `Refused`, and for those of the service's own exceptions that are
+answers. What it has None for is a failure: it is logged, and asked for once more as a `Refused`
+with the status 500.
+"""
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_NOWHERE = "none"
+_CLIENT_GONE = 499
+_CODES = {404: "not_found", 405: "method_not_allowed"}
+_WORDS = {404: "there is no such endpoint"}
+
+log = logging.getLogger(__name__)
+
+
+def application(
+    routes: Sequence[BaseRoute],
+    *,
+    metrics: Metrics,
+    answer: Answer,
+    max_body: int,
+    limits: Mapping[str, int] | None = None,
+    token: str | None = None,
+    open_paths: Collection[str] = (),
+    lifespan: Lifespan[Starlette] | None = None,
+    middleware: Sequence[Middleware] = (),
+) -> Starlette:
+    """The routes behind a guard.
+
+    `limits` are body limits of single routes, by their path as the route has it. `open_paths` need
+    no token. `middleware` is inside the guard.
+    """
+    app = Starlette(routes=routes, lifespan=lifespan)
+    app.router.redirect_slashes = False
+    inner: ASGIApp = app.router
+    for cls, arguments, options in reversed(middleware):
+        inner = cls(inner, *arguments, **options)
+    app.middleware_stack = Guard(
+        inner,
+        app.router.routes,
+        metrics=metrics,
+        answer=answer,
+        max_body=max_body,
+        limits=limits or {},
+        token=token,
+        open_paths=open_paths,
+    )
+    return app
+
+
+class Guard:
+    """Lets a request through to `app`, and turns whatever goes wrong into an answer."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        routes: Sequence[BaseRoute],
+        *,
+        metrics: Metrics,
+        answer: Answer,
+        max_body: int,
+        limits: Mapping[str, int],
+        token: str | None,
+        open_paths: Collection[str],
+    ) -> None:
+        self._app = app
+        self._routes = routes
+        self._requests = metrics.requests
+        self._answer = answer
+        self._max_body = max_body
+        self._limits = limits
+        self._token = None if token is None else BearerToken(token)
+        self._open_paths = frozenset(open_paths)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = perf_counter()
+        route, methods = self._find(scope)
+        status = 0
+
+        async def note_and_send(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._let_in(scope, receive, note_and_send, route)
+        except ClientDisconnect:
+            status = status or _CLIENT_GONE
+        except asyncio.CancelledError:
+            if status:
+                raise  # the client sees that its stream is not complete
+            # The server stops and has waited long enough; there is still time to say so.
+            refused = Refused(
+                503, "the server is stopping", code="unavailable", headers={"retry-after": "1"}
+            )
+            await self._refuse(refused, scope, receive, note_and_send)
+        except Exception as error:
+            if status:
+                raise  # uvicorn logs it and cuts the connection
+            await self._refuse(_as_refusal(error, methods), scope, receive, note_and_send, route)
+        finally:
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            labels = (method, route or _NOWHERE, str(status or _CLIENT_GONE))
+            self._requests.labels(*labels).observe(perf_counter() - started)
+
+    async def _let_in(self, scope: Scope, receive: Receive, send: Send, route: str | None) -> None:
+        needs_token = self._token is not None and scope["path"] not in self._open_paths
+        if needs_token and self._token is not None and not self._token.is_in(scope):
+            raise Refused(
+                401,
+                "Authorization: a valid bearer token is required",
+                code="unauthorized",
+                headers={"www-authenticate": "Bearer"},
+            )
+        limit = self._limits.get(route or _NOWHERE, self._max_body)
+        check_length(scope["headers"], limit)
+        await self._app(scope, limited(receive, limit), send)
+
+    async def _refuse(
+        self,
+        error: Exception,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        route: str | None = None,
+    ) -> None:
+        response = self._answer(error, scope)
+        if response is None:
+            log.error("request failed", extra={"route": route}, exc_info=error)
+            failure = Refused(500, "internal error; the server's log has more", code="internal")
+            response = self._answer(failure, scope)
+        if response is None:
+            raise TypeError("a service must have an answer for every Refused") from error
+        if response.status_code == 413:
+            # The rest of the body is not wanted.
+            response.headers["connection"] = "close"
+        await response(scope, receive, send)
+
+    def _find(self, scope: Scope) -> tuple[str | None, set[str]]:
+        """The path of the route that takes the request, and all methods of its path."""
+        found: str | None = None
+        methods: set[str] = set()
+        for route in self._routes:
+            match, _ = route.matches(scope)
+            if match is Match.NONE:
+                continue
+            methods |= getattr(route, "methods", None) or set()
+            found = found or getattr(route, "path", None)
+            if match is Match.FULL:
+                return getattr(route, "path", None), methods
+        return found, methods
+
+
+def _as_refusal(error: Exception, methods: set[str]) -> Exception:
+    """What Starlette's router says, as a `Refused`; anything else as it is."""
+    if not isinstance(error, HTTPException):
+        return error
+    status = error.status_code
+    headers: dict[str, Any] = dict(error.headers or {})
+    message = _WORDS.get(status, str(error.detail))
+    if status == 405 and methods:
+        allowed = ", ".join(sorted(methods))
+        headers = {"allow": allowed}
+        message = f"the method must be {allowed}"
+    return Refused(status, message, code=_CODES.get(status, "bad_request"), headers=headers)

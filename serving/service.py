@@ -1,0 +1,140 @@
+"""A service: what it is made of, and how it is served."""
+
+import logging
+import os
+import resource
+import signal
+import tempfile
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, suppress
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from types import FrameType
+from typing import Any, Generic, TypeVar
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from serving import address, logs, protocol, workers
+from serving.metrics import MULTIPROCESS_DIR
+from serving.settings import ServerSettings, settings_of
+
+# Longer than any common client keeps a connection that it does not use (Go: 90 s): whoever
+# closes first must be the client, or a request crosses the end of its connection.
+_KEEP_ALIVE_SECONDS = 130
+
+S = TypeVar("S", bound=ServerSettings)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Service(Generic[S]):
+    """What makes a server one of ours.
+
+    `prepare` runs once, before the workers, and yields the settings that they get: the database is
+    there and migrated, for as long as the context lasts. `create_app` runs in every worker.
+    `migrate`, if there is one, is a command of its own.
+    """
+
+    name: str
+    summary: str
+    package: str
+    settings: type[S]
+    prepare: Callable[[S], AbstractContextManager[S]]
+    create_app: Callable[[S], ASGIApp]
+    migrate: Callable[[S], None] | None = None
+    bad_request: protocol.BadRequestBody = protocol.bad_request
+
+    @property
+    def log_packages(self) -> tuple[str, ...]:
+        """The packages whose news are this service's."""
+        return (self.package, "serving", "postgres")
+
+    def configure_logs(self, settings: S) -> None:
+        logs.configure(
+            level=settings.log_level, as_json=settings.log_json, packages=self.log_packages
+        )
+
+    def serve(self, settings: S) -> None:
+        """Serve until SIGTERM, SIGINT or SIGHUP; then finish what is in flight and stop."""
+        stop_on_signals()
+        _raise_file_limit()
+        with ExitStack() as stack:
+            # An address that cannot be had is told before a database is made or migrated.
+            bound = stack.enter_context(address.bound(settings.listen))
+            settings = stack.enter_context(self.prepare(settings))
+            bound.open()
+            if not bound.is_private and settings.token is None:
+                [token] = [it.env for it in settings_of(self.settings) if it.name == "token"]
+                log.warning(
+                    f"anybody who reaches this address can read and write: set {token}",
+                    extra={"address": bound.address},
+                )
+            log.info("listening", extra={"address": bound.address})
+            application = partial(self.create_app, settings)
+            configuration = self._configuration(settings, application)
+            if settings.workers == 1:
+                workers.run(configuration, bound.sockets)
+            else:
+                shared = stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{self.name}-"))
+                os.environ[MULTIPROCESS_DIR] = shared
+                workers.run_several(configuration, application, settings.workers, bound.sockets)
+        log.info("stopped")
+
+    def _configuration(self, settings: S, application: Callable[[], ASGIApp]) -> uvicorn.Config:
+        configuration = uvicorn.Config(
+            application,
+            factory=True,
+            interface="asgi3",
+            lifespan="on",
+            http=_http(),
+            loop=_loop(),
+            ws="none",
+            access_log=False,
+            log_config=logs.configuration(
+                level=settings.log_level, as_json=settings.log_json, packages=self.log_packages
+            ),
+            proxy_headers=False,
+            server_header=False,
+            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=max(1, round(settings.shutdown_timeout)),
+        )
+        # Read by the protocol, which is made by uvicorn and gets nothing else.
+        configuration.bad_request = self.bad_request  # type: ignore[attr-defined]
+        return configuration
+
+
+def stop_on_signals() -> None:
+    """Leave through the context managers while starting; the server takes over from there."""
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        for ignored in workers.STOPPING:
+            signal.signal(ignored, signal.SIG_IGN)
+        raise SystemExit(0)
+
+    for handled in workers.STOPPING:
+        signal.signal(handled, stop)
+
+
+def _http() -> Any:
+    if find_spec("httptools"):
+        return protocol.Protocol
+    log.error("httptools is not installed: every request takes several times as long")
+    return "h11"
+
+
+def _loop() -> Any:
+    if find_spec("uvloop"):
+        return "uvloop"
+    log.error("uvloop is not installed: every request takes longer")
+    return "asyncio"
+
+
+def _raise_file_limit() -> None:
+    """A connection is an open file, and shells allow 1,024 where the system allows many more."""
+    _, allowed = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # A system without a limit may still refuse to be told so.
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, allowed))

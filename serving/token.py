@@ -1,0 +1,19 @@
+"""The bearer token of a server."""
+
+import hmac
+
+from starlette.types import Scope
+
+
+class BearerToken:
+    """Tells whether a request carries the token; the word Bearer may be in any case."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token.encode()
+
+    def is_in(self, scope: Scope) -> bool:
+        given: bytes = next(
+            (value for name, value in scope["headers"] if name == b"authorization"), b""
+        )
+        scheme, _, token = given.partition(b" ")
+        return hmac.compare_digest(token.strip(b" "), self._token) and scheme.lower() == b"bearer"
