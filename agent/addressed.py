@@ -1,0 +1,66 @@
+"""Finds text that speaks to the model rather than of the user.
+
+Whoever gets such a sentence into a memory file would speak in every later prompt. The list is
+short on purpose: a fact about a person that happens to use the same words must pass.
+"""
+
+import re
+import unicodedata
+
+_DROP = r"(?:ignore|disregard|forget|override|bypass|discard)"
+_FILLER = r"(?: (?:all|any|every|each|of|the|your|my|our|these|those|and|or))*"
+_EARLIER = (
+    r"(?:previous|prior|above|earlier|preceding|former|existing|original|initial|system|developer)"
+)
+_ORDERS = r"(?:instructions?|prompts?|rules?|directions?|directives?|guidelines?|guardrails?)"
+_SAID = r"(?:that|was|is|said|written|you|were|told)"
+_MAY = r"(?:must|should|shall|may|can|will|are)"
+_TELL = r"(?:tell|inform|mention|reveal|disclose|warn|notify|alert|admit)"
+_IT = r"(?: (?:it|this|that|these|anything|any|of|about|to))*"
+_USER = r"the (?:user|human)\b(?!'s)"
+
+# Matched against lower case, with single spaces.
+_PATTERNS = {
+    "it tells the assistant to drop its instructions": (
+        rf"\b{_DROP}{_FILLER} {_EARLIER}(?: (?:system|user|developer))? {_ORDERS}\b",
+        rf"\b{_DROP}(?: (?:all|any|of))* (?:your|these|those) {_ORDERS}\b",
+        rf"\b{_DROP} (?:everything|anything|all)(?: {_SAID})* (?:above|before this)\b",
+    ),
+    "it asks the assistant to hide something from the user": (
+        rf"\byou {_MAY} ?(?:not|never)(?: to)? {_TELL}{_IT} {_USER}",
+        rf"\b(?:do not|don't|dont|never) {_TELL}{_IT} {_USER}",
+        rf"\b(?:hide|conceal|keep) (?:this|it|that)(?: secret| hidden)? from {_USER}",
+        rf"\bwithout (?:telling|informing|asking|notifying) {_USER}",
+    ),
+    "it holds a token of a chat template": (
+        r"<\|[^|<>]{1,40}\|>",
+        r"\[/?inst\]",
+        r"<</?sys>>",
+        r"</?(?:start|end)_of_turn>",
+        r"</?(?:system|assistant|tool_call|function_call)>",
+    ),
+    "it passes for a system prompt": (
+        r"\bsystem (?:prompt|instructions?) ?:",
+        r"\b(?:new|updated|revised) (?:system )?instructions? ?:",
+    ),
+    "it gives the assistant another role": (
+        r"\bfrom now on,? you (?:must|will|shall|are|should)\b",
+        r"\byou are now (?:an?|the|in|dan|free|unrestricted|jailbroken)\b",
+    ),
+}
+_COMPILED = [
+    (reason, re.compile(pattern)) for reason, some in _PATTERNS.items() for pattern in some
+]
+# A phrase may be broken over lines, quoted or marked up.
+_BETWEEN_WORDS = re.compile(r"[\s*`\"“”_~]+")
+
+
+def addresses_the_model(text: str) -> str | None:
+    """Why this text may not stand in a memory file; None if it may."""
+    folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
+    # Twice: template tokens have an underscore in them, which otherwise is markup.
+    forms = (_BETWEEN_WORDS.sub(" ", folded), " ".join(folded.split()))
+    for reason, pattern in _COMPILED:
+        if any(pattern.search(form) for form in forms):
+            return reason
+    return None

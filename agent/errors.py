@@ -1,0 +1,63 @@
+"""What can go wrong here. The roots are apart, because different people handle them.
+
+    ConfigError            the configuration makes no sense: the operator edits it
+    MemoryGatewayError     the gateway was asked and it did not work out: recorded, the run goes on
+    CuratedMemoryError     a change of MEMORY.md or USER.md was refused: the model reads why
+    └── CuratedMemoryFull  it would exceed the limit: the model is shown the entries, to merge them
+    ProviderError          the model's server failed: the run ends with `error`
+    SessionStoreError      the session database cannot be read or written: the run raises it
+
+No text holds a key, a request, or anything from the body of a response.
+"""
+
+
+class ConfigError(Exception):
+    """The text names the place in the JSON (`memory.gateway.topK`) and the rule."""
+
+
+class _CallError(Exception):
+    """A call over HTTP that failed. Compares, copies and pickles by its fields."""
+
+    def __init__(self, *fields: str | int | None) -> None:
+        super().__init__(*fields)
+
+    def _told(self, what: str, category: str, status_code: int | None) -> str:
+        status = "" if status_code is None else f" status={status_code}"
+        return f"{what} failed: {category}{status}"
+
+
+class MemoryGatewayError(_CallError):
+    """A call of the gateway failed. `status_code` is None when no response came."""
+
+    def __init__(self, operation: str, category: str, status_code: int | None = None) -> None:
+        super().__init__(operation, category, status_code)
+        self.operation = operation
+        self.category = category
+        self.status_code = status_code
+
+    def __str__(self) -> str:
+        return self._told(f"Memory Gateway {self.operation}", self.category, self.status_code)
+
+
+class CuratedMemoryError(Exception):
+    """A change was refused and nothing was changed; the text says what to do instead."""
+
+
+class CuratedMemoryFull(CuratedMemoryError):
+    """The change would make the file longer than it may be."""
+
+
+class ProviderError(_CallError):
+    """The model's server did not give a usable reply."""
+
+    def __init__(self, category: str, status_code: int | None = None) -> None:
+        super().__init__(category, status_code)
+        self.category = category
+        self.status_code = status_code
+
+    def __str__(self) -> str:
+        return self._told("Provider", self.category, self.status_code)
+
+
+class SessionStoreError(Exception):
+    """The session database cannot be opened, read or written."""

@@ -1,0 +1,33 @@
+"""What the loop needs of a model: messages and tools in, a text or calls of tools out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from agent.texts import Message
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """The model asks for a tool."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ProviderReply:
+    """With `tool_calls` the model waits for their answers; without, `text` is its answer."""
+
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    reasoning: str | None = None
+
+
+class Provider(Protocol):
+    """Raises ProviderError when there is no usable reply."""
+
+    async def complete(
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]
+    ) -> ProviderReply: ...

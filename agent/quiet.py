@@ -1,0 +1,39 @@
+"""Keeps the HTTP libraries from logging our calls.
+
+At DEBUG they log the headers of every response and the errors of every request. A server that
+echoes a key, or a key that no header can carry, would put the key into a log. What is worth
+knowing about a call is logged by `agent` itself.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_LOGGERS = (
+    "httpx",
+    "httpcore.connection",
+    "httpcore.http11",
+    "httpcore.http2",
+    "httpcore.proxy",
+    "httpcore.socks",
+)
+_ours: ContextVar[bool] = ContextVar("a call of the agent is under way", default=False)
+
+
+def _is_not_ours(_: logging.LogRecord) -> bool:
+    return not _ours.get()
+
+
+for _name in _LOGGERS:
+    logging.getLogger(_name).addFilter(_is_not_ours)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """What the libraries would log inside, in this task, is dropped; other tasks log as ever."""
+    token = _ours.set(True)
+    try:
+        yield
+    finally:
+        _ours.reset(token)

@@ -1,0 +1,1 @@
+INSERT INTO message_words (rowid, words) VALUES (:id, :words)

@@ -1,0 +1,6 @@
+-- For what has no words: punctuation, emoji.
+SELECT session_id, role, content, created_at
+FROM messages
+WHERE instr(content, :characters) > 0
+ORDER BY id DESC
+LIMIT :limit

@@ -1,0 +1,76 @@
+"""What a tool is, and the place where the model's calls of tools arrive."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from agent.arguments import InvalidArguments, check
+
+
+class Tool(Protocol):
+    """`parameters` is a JSON schema of an object; the arguments of `run` fit it."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+    async def run(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]: ...
+
+
+class ToolRegistry:
+    """The tools of an agent, in the order in which they were registered."""
+
+    def __init__(self) -> None:
+        self._tools: dict[str, Tool] = {}
+
+    def register(self, tool: Tool) -> None:
+        if tool.name in self._tools:
+            raise ValueError(f"there is a tool {tool.name} already")
+        self._tools[tool.name] = tool
+
+    def names(self) -> list[str]:
+        return list(self._tools)
+
+    def definitions(self) -> list[dict[str, Any]]:
+        """For the model, in the format of OpenAI's functions."""
+        return [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": dict(tool.parameters),
+                },
+            }
+            for tool in self._tools.values()
+        ]
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """The tool's answer as JSON. Nothing that a model asks for raises."""
+        try:
+            return json.dumps(await self._answer(name, arguments), ensure_ascii=False)
+        except Exception as error:  # noqa: BLE001 - the model is told, and can do something else
+            return _refused(f"The tool {name} failed: {error or type(error).__name__}")
+
+    async def _answer(self, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        tool = self._tools.get(name)
+        if tool is None:
+            known = ", ".join(self._tools) or "none"
+            return _refusal(f"There is no tool {name}. There are: {known}.")
+        if not isinstance(arguments, Mapping) or isinstance(arguments, InvalidArguments):
+            return _refusal("The arguments must be a JSON object.")
+        # Models write null for what they leave out.
+        needed = tool.parameters.get("required", ())
+        given = {key: it for key, it in arguments.items() if it is not None or key in needed}
+        problem = check(given, tool.parameters)
+        if problem:
+            return _refusal(problem)
+        return dict(await tool.run(given))
+
+
+def _refusal(error: str) -> dict[str, Any]:
+    return {"success": False, "error": error}
+
+
+def _refused(error: str) -> str:
+    return json.dumps(_refusal(error), ensure_ascii=False)

@@ -1,0 +1,21 @@
+"""Words for SQLite's full-text index, in any script."""
+
+import re
+
+# Chinese, Japanese, Thai, Lao, Khmer and Burmese put no spaces between words. Each character is
+# indexed as a word, and a run of them is searched as a phrase.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+
+
+def indexed(text: str) -> str:
+    """The text as it goes into the index."""
+    return _UNSPACED.sub(r" \g<0> ", text)
+
+
+def matching(query: str) -> str:
+    """An FTS5 expression for texts with any of the query's words; "" if it has none."""
+    phrases = [indexed(word).split() for word in re.findall(r"\w+", query)]
+    return " OR ".join(f'"{" ".join(phrase)}"' for phrase in phrases if phrase)
