@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from postgres.settings import DatabaseSettings
-from serving.settings import ServerSettings, listen_on, setting, settings_of
+from serving.settings import ServerSettings, TokenSettings, listen_on, setting, settings_of
 
 _DAY = 24 * 60 * 60
 _KIB = 1024
@@ -12,7 +12,7 @@ _MIB = 1024 * _KIB
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(DatabaseSettings, ServerSettings):
+class Settings(DatabaseSettings, TokenSettings, ServerSettings):
     """The settings of one plugin; bad values raise `BadSetting`."""
 
     env_prefix: ClassVar[str] = "MEMORY_PLUGIN_"

@@ -66,12 +66,12 @@ class Service(Generic[S]):
             bound = stack.enter_context(address.bound(settings.listen))
             settings = stack.enter_context(self.prepare(settings))
             bound.open()
-            if not bound.is_private and settings.token is None:
-                [token] = [it.env for it in settings_of(self.settings) if it.name == "token"]
-                log.warning(
-                    f"anybody who reaches this address can read and write: set {token}",
-                    extra={"address": bound.address},
-                )
+            for token in (it for it in settings_of(self.settings) if it.name == "token"):
+                if not bound.is_private and getattr(settings, token.name) is None:
+                    log.warning(
+                        f"anybody who reaches this address can read and write: set {token.env}",
+                        extra={"address": bound.address},
+                    )
             log.info("listening", extra={"address": bound.address})
             application = partial(self.create_app, settings)
             configuration = self._configuration(settings, application)

@@ -91,16 +91,22 @@ class ServerSettings(BaseSettings):
     shutdown_timeout: float = setting(
         7.0, "Seconds that requests in flight get to finish after SIGTERM.", at_least=0
     )
-    token: str | None = setting(
-        None,
-        "Bearer token that every request but the health check must carry; better set in the"
-        " environment, where other users of the machine cannot see it.",
-    )
     log_json: bool = setting(False, "Log one JSON object per line.")
     log_level: str = setting(
         "info",
         "debug, info, warning or error.",
         one_of=("debug", "info", "warning", "error"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenSettings(BaseSettings):
+    """The settings of a server that one token opens to everybody who has it."""
+
+    token: str | None = setting(
+        None,
+        "Bearer token that every request but the health check must carry; better set in the"
+        " environment, where other users of the machine cannot see it.",
     )
 
     def check(self) -> None:
