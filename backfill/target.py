@@ -16,7 +16,6 @@ from backfill.errors import ConfigurationError, TargetBroken, TargetUnavailable
 from backfill.lanes import Lanes
 from backfill.mapping import kind_of
 from backfill.progress import Reporter
-from backfill.transport import lean_transport
 from contract import (
     BatchFailure,
     BatchWrite,
@@ -249,7 +248,6 @@ async def open_target(
             # Capabilities must not change under a run: what was planned is what is sent.
             refresh=sys.float_info.max,
             breaker=Breaker(failures=sys.maxsize),
-            transport=lean_transport(url),
         )
     except ValueError as error:
         raise ConfigurationError(str(error)) from None

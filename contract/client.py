@@ -12,10 +12,8 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 from uuid import UUID, uuid4
-
-import httpx
 
 from contract.address import Address
 from contract.batch import BatchFailure, BatchRequest, BatchResponse, BatchWrite
@@ -40,7 +38,11 @@ from contract.negotiation import (
 from contract.retry import repeat
 from contract.scalars import Capability, Extension, MemoryId, MemoryKind, NamespaceName
 from contract.search import SearchRequest, SearchResponse
-from contract.wire import MAX_ANSWER, Wire
+from contract.transport import MAX_ANSWER
+from contract.wire import Wire
+
+if TYPE_CHECKING:
+    import httpx
 
 DEFAULT_TIMEOUT = 2.0
 
@@ -64,7 +66,8 @@ class MemoryClient:
     What the plugin lists is asked once and again, in the background, when a call finds the
     answer older than `refresh` seconds.
 
-    An answer of more than `max_answer` bytes is not read. Lists that a plugin sends as null
+    `transport` is for tests: `httpx.ASGITransport(app)` runs a plugin in the same process. An
+    answer of more than `max_answer` bytes is not read. Lists that a plugin sends as null
     are read as empty.
     """
 
@@ -78,7 +81,7 @@ class MemoryClient:
         refresh: float = 30.0,
         max_answer: int = MAX_ANSWER,
         breaker: Breaker | None = None,
-        transport: httpx.AsyncBaseTransport | None = None,
+        transport: "httpx.AsyncBaseTransport | None" = None,
         on_left_out: Callable[[LeftOut], None] | None = None,
     ) -> None:
         if attempts < 1:
@@ -396,6 +399,8 @@ class MemoryClient:
         """
         if self._breaker.state != "closed":
             return CAPABILITIES
+        if self._negotiation.is_known:
+            return (await self._negotiation.health()).capabilities
         now = asyncio.get_running_loop().time()
         try:
             return (await self._learn(now + (deadline - now) / 2)).capabilities

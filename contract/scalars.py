@@ -6,6 +6,7 @@ All are strict: a string is not a number, a number is not a boolean.
 
 import math
 import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -33,6 +34,8 @@ _RFC3339 = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:([Zz])|([+-])(\d\d):(\d\d))",
     re.ASCII,
 )
+# The form that servers answer in, which needs nothing of the care below.
+_UTC_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d(?:\.\d{1,6})?Z", re.ASCII)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 
 
@@ -45,6 +48,9 @@ def parse_time(value: object) -> datetime:
         if value.utcoffset() is None:
             raise ValueError("must be a time with an offset, such as 2026-01-31T12:00:00Z")
         return _in_utc(value)
+    if isinstance(value, str) and _UTC_TIME.fullmatch(value):
+        with suppress(ValueError):
+            return datetime.fromisoformat(value)
     match = _RFC3339.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         raise ValueError(

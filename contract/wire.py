@@ -1,13 +1,9 @@
-"""One request and its answer: httpx behind it, the exceptions of `contract.errors` before it."""
+"""One request and its answer, and the exceptions of `contract.errors` for what goes wrong."""
 
 import asyncio
-import ssl
 from collections.abc import Collection
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import httpx
 from pydantic import ValidationError
 
 from contract.address import Address
@@ -21,25 +17,22 @@ from contract.errors import (
     Timeout,
     Unavailable,
 )
+from contract.http1 import Answer, AnswerTooLarge
 from contract.retry import read_retry_after
+from contract.transport import (
+    MAX_ANSWER,
+    HttpTransport,
+    NotConnected,
+    Transport,
+    TransportError,
+    Undecodable,
+)
 
-_HTTPX_ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.CookieConflict, httpx.StreamError)
-MAX_ANSWER = 64 * 1024 * 1024
+if TYPE_CHECKING:
+    import httpx
+
 _LONGEST_MESSAGE = 500
 _SHORTEST_SECRET = 4
-
-# Idle connections are dropped before a server with the usual 5 s drops them: a request that
-# meets a closing connection fails, and a write without an id could not be repeated.
-_LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=100, keepalive_expiry=3.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a plugin answered."""
-
-    status: int
-    body: bytes
-    retry_after: str | None = None
 
 
 class Wire:
@@ -49,23 +42,19 @@ class Wire:
         self,
         address: Address,
         token: str | None,
-        transport: httpx.AsyncBaseTransport | None,
+        transport: "httpx.AsyncBaseTransport | None",
         max_answer: int = MAX_ANSWER,
     ) -> None:
         if max_answer < 1:
             raise ValueError("max_answer must be at least 1")
-        self._max_answer = max_answer
         if token is not None and not (token.isascii() and token.isprintable() and token.strip()):
             raise ValueError("the token must be printable ASCII")
+        self._max_answer = max_answer
         self._token = token
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        self.headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if token is not None:
-            headers["Authorization"] = f"Bearer {token}"
-        self.headers = httpx.Headers(headers)
-        self._url = httpx.URL(address.url)
-        # The transport itself, not a client around it: no proxy that happens to be in the
-        # environment, no cookies, no redirects, and less than half of the work for a request.
-        self._transport = transport or _transport(address)
+            self.headers["Authorization"] = f"Bearer {token}"
+        self._transport = _transport(address, transport, max_answer)
 
     async def send(
         self,
@@ -81,66 +70,44 @@ class Wire:
         `deadline` is in the loop's time; `secrets` are the texts that the request carries.
         """
         hidden = [*secrets, self._token or ""]
+        failure: MemoryPluginError
         try:
             async with asyncio.timeout_at(deadline):
-                answer = await self._exchange(method, path, body)
+                answer = await self._transport.request(method, path, self.headers, body)
         except TimeoutError:
-            failure: MemoryPluginError = Timeout("the plugin did not answer in time")
-        except _HTTPX_ERRORS as error:
+            failure = Timeout("the plugin did not answer in time")
+        except AnswerTooLarge as error:
+            failure = self._too_large(error.status)
+        except TransportError as error:
             failure = no_answer(error, hidden)
         else:
             if 200 <= answer.status < 300:
                 return answer.body
             failure = refusal(answer, hidden)
-        # Raised here, outside the handlers: an httpx error holds the request, token and all.
+        # Raised here, outside the handlers: what it came from may hold the token.
         raise failure
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._transport.aclose()
 
-    async def _exchange(self, method: str, path: str, body: bytes | None) -> Answer:
-        url = _join(self._url, path)
-        request = httpx.Request(method, url, headers=self.headers, content=body)
-        response = await self._transport.handle_async_request(request)
-        response.request = request
-        try:
-            return await self._read(response)
-        finally:
-            await response.aclose()
-
-    async def _read(self, response: httpx.Response) -> Answer:
-        """The response with its body; raises before it holds more than is allowed."""
-        body = bytearray()
-        async for chunk in response.aiter_bytes():
-            body += chunk
-            if len(body) > self._max_answer:
-                if not response.is_success:
-                    body.clear()
-                    break
-                raise ContractViolation(
-                    f"the plugin's answer is larger than {self._max_answer} bytes: ask for fewer"
-                    " memories at a time, or allow more with max_answer"
-                )
-        return Answer(response.status_code, bytes(body), response.headers.get("Retry-After"))
+    def _too_large(self, status: int) -> MemoryPluginError:
+        if not 200 <= status < 300:
+            return refusal(Answer(status, b"", b""))
+        return ContractViolation(
+            f"the plugin's answer is larger than {self._max_answer} bytes: ask for fewer memories"
+            " at a time, or allow more with max_answer"
+        )
 
 
-@lru_cache(maxsize=1024)
-def _join(base: httpx.URL, path: str) -> httpx.URL:
-    """The same few paths are asked for again and again, and reading a URL is slow."""
-    return base.copy_with(raw_path=base.raw_path.rstrip(b"/") + path.encode())
-
-
-def no_answer(error: Exception, hidden: Collection[str] = ()) -> MemoryPluginError:
-    """The exception for an httpx error: there was no answer, or none that can be read."""
-    reason = _without(hidden, f"{type(error).__name__}: {error}")
-    if isinstance(error, httpx.TimeoutException):
-        return Timeout(f"the plugin did not answer in time ({reason})")
-    if isinstance(error, httpx.DecodingError | httpx.TooManyRedirects):
+def no_answer(error: TransportError, hidden: Collection[str] = ()) -> MemoryPluginError:
+    """The exception for a request that has no answer, or none that can be read."""
+    reason = _without(hidden, str(error))
+    if isinstance(error, Undecodable):
         return ContractViolation(f"the plugin's answer cannot be read ({reason})")
-    if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol):
-        return BadRequest(f"the plugin's address is wrong ({reason})")
-    return Unavailable(f"the plugin cannot be reached ({reason})")
+    if isinstance(error, NotConnected):
+        return Unavailable(f"the plugin cannot be reached ({reason})")
+    return Unavailable(f"the plugin did not answer ({reason})")
 
 
 def refusal(answer: Answer, hidden: Collection[str] = ()) -> MemoryPluginError:
@@ -148,7 +115,7 @@ def refusal(answer: Answer, hidden: Collection[str] = ()) -> MemoryPluginError:
     status = answer.status
     message, details = _envelope(answer, hidden)
     if status in (408, 429) or status >= 500:
-        wait = read_retry_after(answer.retry_after)
+        wait = read_retry_after(answer.headers.get("retry-after"))
         return Unavailable(message, status=status, details=details, retry_after=wait)
     if status < 400:
         return ContractViolation(message, status=status)
@@ -182,10 +149,12 @@ def _hide(hidden: Collection[str], value: Any) -> Any:
     return value
 
 
-def _transport(address: Address) -> httpx.AsyncBaseTransport:
-    if address.url.startswith("https:"):
-        context = ssl.create_default_context()
-    else:
-        # Never used over plain HTTP; loading the certificates would only cost time.
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    return httpx.AsyncHTTPTransport(verify=context, uds=address.socket, limits=_LIMITS)
+def _transport(
+    address: Address, given: "httpx.AsyncBaseTransport | None", max_answer: int
+) -> Transport:
+    if given is None:
+        return HttpTransport(address, max_answer=max_answer)
+    # Imported here: only tests need httpx, and loading it takes longer than all the rest.
+    from contract.httpx_transport import HttpxTransport
+
+    return HttpxTransport(given, address.url, max_answer)

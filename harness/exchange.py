@@ -3,15 +3,14 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-import httpx
-
 from contract import Error, MemoryPluginError, parse
+from contract.http1 import AnswerTooLarge
+from contract.transport import Transport, TransportError
 from harness.errors import Failure
 
 AT_ONCE = 100
@@ -44,7 +43,7 @@ class Exchange:
     sent: float
     received: float
     status: int | None
-    headers: httpx.Headers
+    headers: Mapping[str, str]
     body: bytes
 
     @property
@@ -102,25 +101,15 @@ class Wire:
 
     def __init__(
         self,
-        clients: Sequence[httpx.AsyncClient],
+        transport: Transport,
+        headers: Mapping[str, str],
         why_it_broke: Callable[[], str | None] | None = None,
     ) -> None:
         # Only an application in this process can say more than its answer does.
         self.why_it_broke = why_it_broke or (lambda: None)
-        # Last in, first out: the client used last has a connection that is still open.
-        self._free: asyncio.LifoQueue[httpx.AsyncClient] = asyncio.LifoQueue()
-        for client in clients:
-            for _ in range(AT_ONCE // len(clients)):
-                self._free.put_nowait(client)
-
-    @asynccontextmanager
-    async def client(self) -> AsyncIterator[httpx.AsyncClient]:
-        """A client that may send one request now."""
-        client = await self._free.get()
-        try:
-            yield client
-        finally:
-            self._free.put_nowait(client)
+        self.transport = transport
+        self.headers = dict(headers)
+        self.slots = asyncio.Semaphore(AT_ONCE)
 
 
 class Recorder:
@@ -138,19 +127,23 @@ class Recorder:
 
     async def send(self, request: Request) -> Exchange:
         """The exchange, whatever the status; NoAnswer when there is no answer in time."""
-        async with self._wire.client() as client:
+        wire = self._wire
+        headers: Mapping[str, str] = {}
+        async with wire.slots:
             at, sent = datetime.now(UTC), time.monotonic()
-            status, headers, body, failure = None, httpx.Headers(), b"", ""
+            status, body, failure = None, b"", ""
             try:
                 async with asyncio.timeout(self._timeout):
-                    response = await client.request(
-                        request.method, request.path, content=request.body, headers=request.headers
+                    answer = await wire.transport.request(
+                        request.method, request.path, wire.headers | request.headers, request.body
                     )
-                status, headers, body = response.status_code, response.headers, response.content
+                status, headers, body = answer.status, answer.headers, answer.body
             except TimeoutError:
                 failure = f"no answer within {self._timeout:g} s"
-            except httpx.HTTPError as error:
-                failure = f"the connection broke ({type(error).__name__}: {error})"
+            except AnswerTooLarge:
+                failure = "the answer is too large to be read"
+            except TransportError as error:
+                failure = f"the connection broke ({error})"
             received = time.monotonic()
         exchange = Exchange(request, at, sent, received, status, headers, body)
         self.exchanges.append(exchange)

@@ -1,7 +1,6 @@
 """The plugin under test: a URL, a unix socket, or an ASGI application in this process."""
 
 import asyncio
-import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -9,6 +8,8 @@ from typing import Any
 import httpx
 
 from contract.address import Address
+from contract.httpx_transport import HttpxTransport
+from contract.transport import MAX_ANSWER, HttpTransport, Transport
 from harness.errors import ConfigurationError
 from harness.exchange import AT_ONCE, Wire
 
@@ -17,15 +18,6 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 AsgiApp = Callable[[Message, Receive, Send], Awaitable[None]]
 Target = str | AsgiApp
-
-# A pool looks at all its connections before every request, so ten small ones are much faster
-# than one large one.
-_POOLS = 10
-_CONNECTIONS = httpx.Limits(
-    max_connections=AT_ONCE // _POOLS,
-    max_keepalive_connections=AT_ONCE // _POOLS,
-    keepalive_expiry=3.0,
-)
 
 
 def describe(target: Target) -> str:
@@ -47,28 +39,18 @@ def _address(url: str) -> Address:
 async def connect(target: Target, token: str | None) -> AsyncIterator[Wire]:
     """The wire to the target. An application is started before and stopped after."""
     watched = None
+    transport: Transport
     async with AsyncExitStack() as stack:
         if isinstance(target, str):
-            address = _address(target)
-            url, transports = address.url, _transports(address)
+            transport = HttpTransport(_address(target), max_connections=AT_ONCE)
         else:
             await stack.enter_async_context(_lifespan(target))
-            url = "http://plugin"
             watched = _Watched(target)
-            transports = [httpx.ASGITransport(watched, raise_app_exceptions=False)]
+            in_process = httpx.ASGITransport(watched, raise_app_exceptions=False)
+            transport = HttpxTransport(in_process, "http://plugin", MAX_ANSWER)
+        stack.push_async_callback(transport.aclose)
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        clients = [
-            httpx.AsyncClient(
-                base_url=url,
-                transport=transport,
-                headers=headers,
-                timeout=None,  # noqa: S113 (every request has its own deadline)
-                trust_env=False,
-            )
-            for transport in transports
-        ]
-        entered = [await stack.enter_async_context(client) for client in clients]
-        yield Wire(entered, watched.why_it_broke if watched else None)
+        yield Wire(transport, headers, watched.why_it_broke if watched else None)
 
 
 class _Watched:
@@ -91,15 +73,6 @@ class _Watched:
         if self._raised is None:
             return None
         return f"{type(self._raised).__qualname__}: {self._raised}".removesuffix(": ")
-
-
-def _transports(address: Address) -> list[httpx.AsyncBaseTransport]:
-    secure = address.url.startswith("https:")
-    verify = ssl.create_default_context() if secure else False
-    return [
-        httpx.AsyncHTTPTransport(verify=verify, uds=address.socket, limits=_CONNECTIONS)
-        for _ in range(_POOLS)
-    ]
 
 
 @asynccontextmanager

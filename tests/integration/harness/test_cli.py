@@ -298,7 +298,7 @@ def test_the_example_is_served_without_what_is_switched_off(tmp_path: Path) -> N
         assert call("run", address, "--only", "health", "--json", str(report)).exit_code == 4
     offered = json.loads(report.read_text())["plugin"]
     assert offered["capabilities"] == ["embedding", "fts", "pin", "propagation"]
-    assert offered["extensions"] == ["batch"]
+    assert offered["extensions"] == ["batch", "filter", "browse", "get"]
     assert not (tmp_path / "p.sock").exists()
 
 

@@ -100,8 +100,8 @@ def test_the_token_comes_from_the_argument_or_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("MEMORY_PLUGIN_TOKEN", "from-env")
-    assert MemoryClient()._wire.headers["authorization"] == "Bearer from-env"
-    assert MemoryClient(token="given")._wire.headers["authorization"] == "Bearer given"
+    assert MemoryClient()._wire.headers["Authorization"] == "Bearer from-env"
+    assert MemoryClient(token="given")._wire.headers["Authorization"] == "Bearer given"
 
 
 def test_a_client_needs_an_attempt() -> None:
