@@ -33,7 +33,7 @@ _PATTERNS = {
         rf"\bwithout (?:telling|informing|asking|notifying) {_USER}",
     ),
     "it holds a token of a chat template": (
-        r"<\|[^|<>]{1,40}\|>",
+        r"<\|[^|<>\s]{1,40}\|>",
         r"\[/?inst\]",
         r"<</?sys>>",
         r"</?(?:start|end)_of_turn>",

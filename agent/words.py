@@ -9,6 +9,8 @@ _UNSPACED = re.compile(
     "\uf900-\ufaff\U00020000-\U0003ffff]"
 )
 
+_MOST_WORDS = 100  # a model may pass a whole page; SQLite limits the size of an expression
+
 
 def indexed(text: str) -> str:
     """The text as it goes into the index."""
@@ -17,5 +19,5 @@ def indexed(text: str) -> str:
 
 def matching(query: str) -> str:
     """An FTS5 expression for texts with any of the query's words; "" if it has none."""
-    phrases = [indexed(word).split() for word in re.findall(r"\w+", query)]
-    return " OR ".join(f'"{" ".join(phrase)}"' for phrase in phrases if phrase)
+    words = list(dict.fromkeys(re.findall(r"\w+", query)))[:_MOST_WORDS]
+    return " OR ".join(f'"{indexed(word).strip()}"' for word in words)
