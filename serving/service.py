@@ -17,6 +17,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from serving import address, logs, protocol, workers
+from serving.child import stop_with_parent
 from serving.metrics import MULTIPROCESS_DIR
 from serving.settings import ServerSettings, settings_of
 
@@ -60,6 +61,7 @@ class Service(Generic[S]):
     def serve(self, settings: S) -> None:
         """Serve until SIGTERM, SIGINT or SIGHUP; then finish what is in flight and stop."""
         stop_on_signals()
+        stop_with_parent()
         _raise_file_limit()
         with ExitStack() as stack:
             # An address that cannot be had is told before a database is made or migrated.

@@ -1,0 +1,155 @@
+"""The memory plugin that a server works with: the one at a URL, or the reference plugin as a child.
+
+Plugins are reached over HTTP only. The child listens on a unix socket in the data directory.
+"""
+
+import logging
+import os
+import shutil
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from serving.child import Child, child
+from serving.errors import ServerFailed
+from serving.settings import BaseSettings, setting
+
+_COMMAND = "memory-plugin-postgres"
+# Those of a plugin that runs by itself are not the child's.
+_NOT_INHERITED = ("LISTEN_ADDR", "DATABASE_URL", "DATA_DIR", "TOKEN", "URL", "WORKERS")
+_START_SECONDS = 120.0
+_PAUSE_SECONDS = 0.05
+# The kernel allows 108 bytes (macOS 104) for the name of a unix socket, its end included.
+_SOCKET_NAME_BYTES = 100
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PluginSettings(BaseSettings):
+    """Which memory plugin to use."""
+
+    plugin_url: str | None = setting(
+        None,
+        "Address of the memory plugin: http://host:port, https://host or unix:/path. Without it"
+        " the reference plugin runs as a child, on the same database.",
+        env="MEMORY_PLUGIN_URL",
+    )
+    plugin_token: str | None = setting(
+        None, "Bearer token that the memory plugin asks for.", env="MEMORY_PLUGIN_TOKEN"
+    )
+
+
+class _Settings(Protocol):
+    """What a server with a plugin has."""
+
+    @property
+    def plugin_url(self) -> str | None: ...
+    @property
+    def database_url(self) -> str | None: ...
+    @property
+    def data_dir(self) -> Path: ...
+    @property
+    def skip_migrate(self) -> bool: ...
+    @property
+    def log_level(self) -> str: ...
+    @property
+    def log_json(self) -> bool: ...
+
+
+S = TypeVar("S", bound=_Settings)
+
+
+@contextmanager
+def plugin_for(settings: S, service: str) -> Iterator[S]:
+    """The settings with the URL of a plugin: the given one, or that of a child.
+
+    The child works on `database_url`, which must be set, is restarted when it exits, and ends with
+    the context, or with this process.
+    """
+    if settings.plugin_url:
+        yield settings
+        return
+    with (
+        _socket_path(settings.data_dir, service) as path,
+        child(_command(path), _environment(settings), name=_COMMAND) as plugin,
+    ):
+        _wait_until_it_listens(plugin, path)
+        plugin.keep_alive()
+        log.info("memory plugin runs as a child", extra={"plugin": f"unix:{path}"})
+        # A dataclass, though the protocol cannot say so.
+        yield replace(settings, plugin_url=f"unix:{path}", plugin_token=None)  # type: ignore[type-var]
+
+
+def _command(path: Path) -> list[str]:
+    beside = Path(sys.executable).with_name(_COMMAND)
+    program = str(beside) if beside.exists() else shutil.which(_COMMAND)
+    if program is None:
+        raise ServerFailed(
+            f"no --plugin-url was given, and {_COMMAND} is not installed to run as a child;"
+            " give a --plugin-url, or install memory-plugins[plugin]"
+        )
+    return [program, "--listen", f"unix:{path}"]
+
+
+def _environment(settings: _Settings) -> dict[str, str]:
+    own = {f"MEMORY_PLUGIN_{name}" for name in _NOT_INHERITED}
+    environment = {name: value for name, value in os.environ.items() if name not in own}
+    environment |= {
+        "MEMORY_PLUGIN_DATABASE_URL": settings.database_url or "",
+        "MEMORY_PLUGIN_SKIP_MIGRATE": str(int(settings.skip_migrate)),
+        "MEMORY_PLUGIN_LOG_LEVEL": settings.log_level,
+        "MEMORY_PLUGIN_LOG_JSON": str(int(settings.log_json)),
+    }
+    return environment
+
+
+@contextmanager
+def _socket_path(data_dir: Path, service: str) -> Iterator[Path]:
+    """Where this process' child listens; what killed ones left behind is removed."""
+    data_dir = data_dir.expanduser().absolute()
+    name = f"{service}-plugin-{os.getpid()}.sock"
+    if len(os.fsencode(data_dir / name)) > _SOCKET_NAME_BYTES:
+        with tempfile.TemporaryDirectory(prefix="memory-") as made:
+            yield Path(made) / "plugin.sock"
+        return
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ServerFailed(
+            f"the data directory {data_dir} cannot be made ({error.strerror}); choose another one"
+            " with --data-dir, or give a --plugin-url"
+        ) from error
+    for left in data_dir.glob(f"{service}-plugin-*.sock"):
+        if not _listens(left):
+            left.unlink(missing_ok=True)
+    path = data_dir / name
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _wait_until_it_listens(plugin: Child, path: Path) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    while not _listens(path):
+        if not plugin.is_alive():
+            raise ServerFailed(
+                f"{_COMMAND}, which runs as a child, does not start; the log above says why"
+            )
+        if time.monotonic() > deadline:
+            raise ServerFailed(f"{_COMMAND}, which runs as a child, does not begin to listen")
+        time.sleep(_PAUSE_SECONDS)
+
+
+def _listens(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, suppress(OSError):
+        probe.connect(str(path))
+        return True
+    return False
