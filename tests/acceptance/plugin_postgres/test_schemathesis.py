@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.plugin_postgres.command import running
+from tests.acceptance.command import running
 
 ROOT = Path(__file__).parents[3]
 

@@ -12,7 +12,7 @@ import asyncpg
 import pytest
 
 from contract import MemoryClient, MemoryPluginError, MemoryWrite, NamespaceUpsert
-from tests.acceptance.plugin_postgres.command import Running, running
+from tests.acceptance.command import Running, running
 
 pytestmark = pytest.mark.anyio
 

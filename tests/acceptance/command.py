@@ -1,4 +1,4 @@
-"""The real command as a process, as an operator starts it."""
+"""Our commands as processes, as an operator starts them."""
 
 import os
 import queue
@@ -14,13 +14,20 @@ from pathlib import Path
 
 import psutil
 
-COMMAND = str(Path(sys.executable).with_name("memory-plugin-postgres"))
+PLUGIN = "memory-plugin-postgres"
 _LISTENING = re.compile(r"""listening.*?address"?[=:]"?([^\s"]+)""")
 _SECONDS = 90
 
 
+def program(command: str) -> list[str]:
+    """A command of ours, or a module of the tests that is one."""
+    if command.startswith("tests."):
+        return [sys.executable, "-m", command]
+    return [str(Path(sys.executable).with_name(command))]
+
+
 class Running:
-    """A plugin that has come as far as a line of its log, `lines`; mostly, that it listens."""
+    """A server that has come as far as a line of its log, `lines`; mostly, that it listens."""
 
     def __init__(self, process: "subprocess.Popen[str]", until: "re.Pattern[str]") -> None:
         self.process = process
@@ -81,10 +88,11 @@ def running(
     environment: Mapping[str, str] | None = None,
     until: "re.Pattern[str]" = _LISTENING,
     through: str | None = None,
+    command: str = PLUGIN,
 ) -> Iterator[Running]:
     """Start the command, wait until it listens, and end it afterwards."""
     process = subprocess.Popen(
-        [*([through] if through else []), COMMAND, *flags],
+        [*([through] if through else []), *program(command), *flags],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -117,7 +125,7 @@ def told(
 ) -> tuple[int, list[str]]:
     """The exit code and all lines of a command that ends by itself."""
     done = subprocess.run(
-        [COMMAND, *flags],
+        [*program(PLUGIN), *flags],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

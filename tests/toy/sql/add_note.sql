@@ -1,0 +1,1 @@
+INSERT INTO notes (text) VALUES ($1) RETURNING id
