@@ -1,1 +1,1 @@
-"""Conversations: messages, forks, sharing, search, resumable answers."""
+"""Conversations: messages, forks, sharing, search and resumable answers: `memory-conversations`."""

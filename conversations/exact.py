@@ -1,0 +1,92 @@
+"""JSON whose numbers come back as they were sent, whatever their size.
+
+A number is kept as the characters it was written with: reading it into a float or an integer of
+64 bits would change it.
+"""
+
+import json
+from typing import Any
+
+import orjson
+
+from conversations.errors import BadRequest
+
+MAX_DEPTH = 64
+
+Number = orjson.Fragment
+"""A number as it was written; `dumps` writes it out again."""
+
+
+class NotANumber:
+    """NaN or Infinity, which JSON does not have: kept until the field it stands in is known."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+def loads(text: bytes | str) -> Any:
+    """Read JSON with numbers as `Number`; raises ValueError when it is not JSON."""
+    if isinstance(text, bytes):
+        text = text.decode()
+    try:
+        return json.loads(
+            text, parse_int=Number, parse_float=Number, parse_constant=NotANumber
+        )
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
+
+
+def load_body(body: bytes) -> Any:
+    """The body of a request; an empty one counts as `{}`."""
+    if not body or body.isspace():
+        return {}
+    try:
+        return loads(body)
+    except UnicodeDecodeError:
+        raise BadRequest("body", "must be JSON in UTF-8") from None
+    except json.JSONDecodeError as error:
+        where = f"{error.msg} at line {error.lineno} column {error.colno}"
+        raise BadRequest("body", f"must be JSON ({where})") from None
+    except ValueError as error:
+        raise BadRequest("body", str(error)) from None
+
+
+def dumps(value: Any) -> str:
+    """The JSON text to store, with every number as it was sent."""
+    return orjson.dumps(value).decode()
+
+
+def canonical(text: str) -> bytes:
+    """The same bytes for JSON texts that differ in the order of keys or in spaces only."""
+    return orjson.dumps(loads(text), option=orjson.OPT_SORT_KEYS)
+
+
+def check(value: Any, field: str, depth: int = 0) -> None:
+    """Refuse what could not be stored and returned unchanged, naming the field."""
+    if isinstance(value, str):
+        check_text(value, field)
+    elif isinstance(value, NotANumber):
+        raise BadRequest(field, f"must hold JSON numbers only, not {value.name}")
+    elif isinstance(value, dict | list):
+        if depth == MAX_DEPTH:
+            raise BadRequest(field, f"must be nested at most {MAX_DEPTH} levels deep")
+        if isinstance(value, dict):
+            for key, item in value.items():
+                check_text(key, field)
+                if not isinstance(item, Number | bool | None):
+                    check(item, field, depth + 1)
+        else:
+            for item in value:
+                if not isinstance(item, Number | bool | None):
+                    check(item, field, depth + 1)
+
+
+def check_text(value: str, field: str) -> None:
+    """Refuse NUL and lone surrogates, which neither PostgreSQL nor UTF-8 can carry."""
+    if "\x00" in value:
+        raise BadRequest(field, "must not contain a NUL character")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise BadRequest(field, "must not contain a lone surrogate") from None

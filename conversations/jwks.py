@@ -1,0 +1,125 @@
+"""Public keys by URL: fetched once, kept for a while, asked again when a token names a new one.
+
+A key that is not known makes one request, at most every ten seconds, however many tokens name
+it: otherwise anybody could have the key server flooded. While that server is away the keys that are
+known go on to count.
+"""
+
+import asyncio
+import logging
+import time
+from typing import Any
+
+import httpx
+import jwt
+
+from conversations.errors import Unavailable
+
+ASYMMETRIC = frozenset(
+    ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+)
+_KEPT_SECONDS = 300.0
+_BETWEEN_SECONDS = 10.0
+_TIMEOUT_SECONDS = 5.0
+_LARGEST = 1024 * 1024
+
+log = logging.getLogger(__name__)
+
+
+class KeySet:
+    """The keys of one URL. `generation` changes when they do."""
+
+    def __init__(
+        self, url: str, *, kept: float = _KEPT_SECONDS, between: float = _BETWEEN_SECONDS
+    ) -> None:
+        self.generation = 0
+        self._url = url
+        self._kept = kept
+        self._between = between
+        self._keys: list[jwt.PyJWK] = []
+        self._thumbprints: list[Any] = []
+        self._fetched_at: float | None = None
+        self._asked_at: float | None = None
+        self._asking = asyncio.Lock()
+
+    async def find(self, kid: Any, algorithm: Any) -> list[jwt.PyJWK]:
+        """The keys that may have signed a token with this header."""
+        if algorithm not in ASYMMETRIC:
+            return []
+        await self.refresh()
+        found = self._matching(kid, algorithm)
+        if not found and await self._ask_again():
+            found = self._matching(kid, algorithm)
+        if self._fetched_at is None:
+            raise Unavailable("the keys that tokens are checked with cannot be fetched")
+        return found
+
+    async def refresh(self) -> None:
+        """Fetch the keys when they are older than they may be."""
+        if self._fetched_at is None or time.monotonic() - self._fetched_at > self._kept:
+            await self._ask_again()
+
+    def _matching(self, kid: Any, algorithm: str) -> list[jwt.PyJWK]:
+        return [
+            key
+            for key in self._keys
+            if (kid is None or key.key_id is None or key.key_id == kid)
+            and _fits(key, algorithm)
+        ]
+
+    async def _ask_again(self) -> bool:
+        """Fetch, unless that was done a moment ago; True when the keys are new."""
+        before = self._asked_at
+        async with self._asking:
+            if self._asked_at != before:
+                return True  # somebody else asked while we waited
+            now = time.monotonic()
+            if before is not None and now - before < self._between:
+                return False
+            self._asked_at = now
+            try:
+                self._keep(await self._fetch())
+            except (httpx.HTTPError, httpx.InvalidURL, ValueError, jwt.PyJWTError) as error:
+                log.warning("keys cannot be fetched", extra={"reason": type(error).__name__})
+                return False
+            return True
+
+    async def _fetch(self) -> list[dict[str, Any]]:
+        async with httpx.AsyncClient(timeout=_TIMEOUT_SECONDS, trust_env=False) as client:
+            answer = await client.get(self._url, headers={"accept": "application/json"})
+        answer.raise_for_status()
+        if len(answer.content) > _LARGEST:
+            raise ValueError("the key set is too large")
+        keys = answer.json()["keys"] if isinstance(answer.json(), dict) else None
+        if not isinstance(keys, list):
+            raise ValueError("the answer is not a key set")
+        return [key for key in keys if isinstance(key, dict)]
+
+    def _keep(self, keys: list[dict[str, Any]]) -> None:
+        self._fetched_at = time.monotonic()
+        if keys == self._thumbprints:
+            return
+        self._thumbprints = keys
+        self._keys = [key for key in map(_read, keys) if key is not None]
+        self.generation += 1
+
+
+def _read(key: dict[str, Any]) -> jwt.PyJWK | None:
+    """A key for signatures, or None: a set may hold keys that we cannot use."""
+    if key.get("kty") == "oct" or key.get("use", "sig") != "sig":
+        return None
+    try:
+        return jwt.PyJWK(key)
+    except (jwt.PyJWTError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _fits(key: jwt.PyJWK, algorithm: str) -> bool:
+    """Whether a key may be used with an algorithm; a key that names its own serves that one only."""
+    if key._jwk_data.get("alg"):  # noqa: SLF001 - PyJWK tells the default apart from a given one nowhere else
+        return key.algorithm_name == algorithm
+    kinds = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
+    if key.key_type != kinds[algorithm[:2]]:
+        return False
+    curves = {"ES256": "P-256", "ES384": "P-384", "ES512": "P-521"}
+    return algorithm not in curves or key._jwk_data.get("crv") == curves[algorithm]  # noqa: SLF001

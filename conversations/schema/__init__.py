@@ -1,0 +1,1 @@
+"""The schema of `memory-conversations`: numbered SQL files, applied once and in order."""

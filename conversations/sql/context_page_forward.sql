@@ -1,0 +1,60 @@
+-- What an agent gets of a path ($1; $2: only the conversation's own) after the number $3, oldest first,
+-- $4 at most: HISTORY after the number $5, MEMORY of the agent $6 in the epoch $7, and the summary
+-- $8. Segments are read one after the other, and no further than needed.
+WITH
+-- include: segments
+,
+part AS MATERIALIZED (
+    SELECT * FROM segment
+    WHERE (is_own OR NOT $2::boolean) AND until > $3::integer + 1
+    ORDER BY place
+)
+SELECT
+    message.id, message.conversation_id, message.sequence, message.role, message.channel,
+    message.visibility, message.content, message.is_list, message.metadata, message.user_id,
+    message.agent_id, message.parent_message_id, message.memory_epoch, message.created_at
+FROM (
+    (
+        SELECT found.*
+        FROM part
+        CROSS JOIN LATERAL (
+            SELECT *
+            FROM messages
+            WHERE
+                conversation_id = part.id
+                AND channel = 'HISTORY'
+                AND sequence >= greatest(part.first, $3::integer + 1, $5::integer + 1)
+                AND sequence < part.until
+            ORDER BY sequence
+            LIMIT $4
+        ) AS found
+        LIMIT $4
+    )
+    UNION ALL
+    (
+        SELECT found.*
+        FROM part
+        CROSS JOIN LATERAL (
+            SELECT *
+            FROM messages
+            WHERE
+                conversation_id = part.id
+                AND channel = 'MEMORY'
+                AND agent_id = $6
+                AND memory_epoch = $7::integer
+                AND sequence >= greatest(part.first, $3::integer + 1)
+                AND sequence < part.until
+            ORDER BY sequence
+            LIMIT $4
+        ) AS found
+        LIMIT $4
+    )
+    UNION ALL
+    (
+        SELECT *
+        FROM messages
+        WHERE id = $8::uuid AND channel = 'SUMMARY' AND sequence > $3::integer
+    )
+) AS message
+ORDER BY message.sequence, message.channel = 'SUMMARY'
+LIMIT $4

@@ -1,0 +1,10 @@
+-- The newest epoch of the agent $2 along the path of $1; an epoch that began right before the
+-- replaced message is inherited.
+WITH
+-- include: segments
+SELECT max(epochs.epoch)
+FROM segment AS part
+JOIN epochs
+    ON epochs.conversation_id = part.id
+    AND epochs.agent_id = $2
+    AND epochs.from_sequence <= part.until

@@ -1,0 +1,1 @@
+SELECT id, to_user_id FROM transfers WHERE group_id = $1 AND status = 'pending'

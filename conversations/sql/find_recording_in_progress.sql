@@ -1,0 +1,1 @@
+SELECT id FROM recordings WHERE conversation_id = $1 AND status = 'in_progress'

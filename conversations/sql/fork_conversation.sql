@@ -1,0 +1,42 @@
+-- One new row. $1 the new id, $2 the conversation whose path it takes, $3 where the replaced message
+-- is stored, $4 that message, $5 its number, $6 the message before it that users see, $7 and $8 a
+-- title and its folded form (NULL: that of $2), $9 the first message it gets.
+INSERT INTO conversations AS conversation (
+    id, group_id, owner_user_id, title, title_folded, title_by_user, metadata, metadata_folded,
+    created_at, updated_at, last_at,
+    forked_at_conversation_id, forked_at_message_id, forked_from_message_id,
+    ancestor_ids, ancestor_from, ancestor_to, first_sequence, next_sequence, first_message_id
+)
+SELECT
+    $1, parent.group_id, parent.owner_user_id,
+    coalesce($7::text, parent.title),
+    CASE WHEN $7::text IS NULL THEN parent.title_folded ELSE $8::text END,
+    $7::text IS NULL AND parent.title_by_user,
+    '{}', '',
+    moment.at, moment.at, moment.at,
+    $3, $6::uuid, $4,
+    inherited.ids, inherited.firsts, inherited.untils, $5::integer, $5::integer, $9::uuid
+FROM conversations AS parent
+CROSS JOIN LATERAL (
+    SELECT
+        coalesce(array_agg(part.id ORDER BY part.place), '{}') AS ids,
+        coalesce(array_agg(part.first ORDER BY part.place), '{}') AS firsts,
+        coalesce(array_agg(least(part.until, $5::integer) ORDER BY part.place), '{}') AS untils
+    FROM unnest(
+        parent.ancestor_ids || parent.id,
+        parent.ancestor_from || parent.first_sequence,
+        parent.ancestor_to || 2147483647
+    ) WITH ORDINALITY AS part (id, first, until, place)
+    WHERE part.first < $5::integer
+) AS inherited
+-- Not before the message that it replaces: times never decrease along a path.
+CROSS JOIN LATERAL (
+    SELECT greatest(clock_timestamp(), replaced.created_at) AS at
+    FROM messages AS replaced
+    WHERE replaced.id = $4
+) AS moment
+WHERE parent.id = $2
+RETURNING
+    conversation.id, conversation.title, conversation.owner_user_id, conversation.created_at,
+    conversation.updated_at, conversation.last_preview, conversation.group_id, conversation.metadata,
+    conversation.forked_at_conversation_id, conversation.forked_at_message_id

@@ -1,0 +1,1 @@
+SELECT group_id FROM memberships WHERE user_id = $1

@@ -1,0 +1,7 @@
+-- Asked again, with the lock of the recording: NULL when it has time left.
+SELECT CASE
+    WHEN cancel_after < clock_timestamp() THEN 'cancelled'
+    WHEN updated_at < clock_timestamp() - $2::interval THEN 'aborted'
+END
+FROM recordings
+WHERE id = $1 AND status = 'in_progress'

@@ -1,0 +1,1 @@
+UPDATE outbox SET refused = true WHERE id = ANY($1::bigint[])

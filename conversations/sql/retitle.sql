@@ -1,0 +1,2 @@
+-- A name that a person chose stays.
+UPDATE conversations SET title = $2, title_folded = $3 WHERE id = $1 AND NOT title_by_user

@@ -1,0 +1,1 @@
+DELETE FROM memberships WHERE group_id = $1 AND user_id = $2

@@ -1,0 +1,1 @@
+UPDATE recordings SET updated_at = clock_timestamp() WHERE id = $1 AND status = 'in_progress'

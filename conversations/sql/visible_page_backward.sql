@@ -1,0 +1,27 @@
+-- What users see of a path ($1; $2: only the conversation's own), between the numbers $3 and $4
+-- (both excluded), newest first, $5 at most. Segments are read one after the other in the order of the
+-- path, and no further than needed: the rows come in order without being sorted.
+WITH
+-- include: segments
+SELECT
+    message.id, message.conversation_id, message.sequence, message.role, message.channel,
+    message.visibility, message.content, message.is_list, message.metadata, message.user_id,
+    message.agent_id, message.parent_message_id, message.memory_epoch, message.created_at
+FROM (
+    SELECT * FROM segment
+    WHERE (is_own OR NOT $2::boolean) AND until > $3::integer + 1 AND first < $4::integer
+    ORDER BY place DESC
+) AS part
+CROSS JOIN LATERAL (
+    SELECT *
+    FROM messages
+    WHERE
+        conversation_id = part.id
+        AND channel = 'HISTORY'
+        AND visibility = 'user'
+        AND sequence >= greatest(part.first, $3::integer + 1)
+        AND sequence < least(part.until, $4::integer)
+    ORDER BY sequence DESC
+    LIMIT $5
+) AS message
+LIMIT $5

@@ -1,0 +1,150 @@
+"""Who is asking: user tokens and agent keys.
+
+A token is checked by a secret (HS256), by public keys from a URL, or not at all with `--dev-auth`,
+where the token itself is the user id. What holds is remembered until it expires.
+"""
+
+import hmac
+import time
+from typing import Any, Protocol
+
+import jwt
+
+from conversations.errors import Unauthorized
+from conversations.fields import is_user
+from conversations.jwks import ASYMMETRIC, KeySet
+
+_REMEMBERED = 4096
+
+
+class Tokens(Protocol):
+    """Finds the user of a token, or raises `Unauthorized`."""
+
+    async def user(self, token: str) -> str: ...
+
+
+class DevTokens:
+    """The token is the user id."""
+
+    async def user(self, token: str) -> str:
+        return checked_subject(token)
+
+
+class SignedTokens:
+    """Tokens signed with a secret, or with a key of a key set."""
+
+    def __init__(
+        self, *, secret: str | None, keys: KeySet | None, issuer: str | None, audience: str | None
+    ) -> None:
+        self._secret = secret
+        self._keys = keys
+        self._issuer = issuer
+        self._audience = audience
+        self._known: dict[str, tuple[str, float, int]] = {}
+
+    async def user(self, token: str) -> str:
+        keys = 0 if self._keys is None else self._keys.generation
+        found = self._known.get(token)
+        # A key that was withdrawn takes its tokens with it: those of an older key set are checked again.
+        if found is not None and found[1] > time.time() and found[2] == keys:
+            if self._keys is not None:
+                await self._keys.refresh()
+                if self._keys.generation != keys:
+                    return await self._check(token)
+            return found[0]
+        return await self._check(token)
+
+    async def _check(self, token: str) -> str:
+        try:
+            header = jwt.get_unverified_header(token)
+        except jwt.PyJWTError:
+            raise _does_not_hold() from None
+        if self._keys is not None:
+            candidates = await self._keys.find(header.get("kid"), header.get("alg"))
+            algorithms = [header["alg"]] if header.get("alg") in ASYMMETRIC else []
+        else:
+            candidates, algorithms = [self._secret or ""], ["HS256"]
+        for key in candidates:
+            claims = self._claims(token, key, algorithms)
+            if claims is not None:
+                return self._remember(token, claims)
+        raise _does_not_hold()
+
+    def _claims(self, token: str, key: Any, algorithms: list[str]) -> dict[str, Any] | None:
+        try:
+            return jwt.decode(
+                token,
+                key,
+                algorithms=algorithms,
+                issuer=self._issuer,
+                audience=self._audience,
+                options={
+                    "verify_aud": self._audience is not None,
+                    "verify_iss": self._issuer is not None,
+                    "verify_sub": False,  # checked here, by the rules for user ids
+                    "require": [
+                        *(["iss"] if self._issuer is not None else []),
+                        *(["aud"] if self._audience is not None else []),
+                    ],
+                },
+            )
+        except (jwt.PyJWTError, ValueError, TypeError):
+            return None
+
+    def _remember(self, token: str, claims: dict[str, Any]) -> str:
+        user = checked_subject(claims.get("sub"))
+        expires = float(claims.get("exp", time.time() + 60))
+        while len(self._known) >= _REMEMBERED:
+            self._known.pop(next(iter(self._known)))
+        generation = 0 if self._keys is None else self._keys.generation
+        self._known[token] = (user, expires, generation)
+        return user
+
+
+def checked_subject(subject: Any) -> str:
+    """The user id, or `Unauthorized`: it must be one that could be shared with."""
+    if not isinstance(subject, str) or not is_user(subject):
+        raise _does_not_hold()
+    return subject
+
+
+def bearer(authorization: str) -> str:
+    """The token of an `Authorization` header."""
+    scheme, _, token = authorization.strip().partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise Unauthorized("Authorization: a bearer token is required")
+    return token.strip()
+
+
+def read_agent_keys(text: str | None) -> dict[str, bytes]:
+    """`name=key,name=key` as a dict; raises ValueError saying what is wrong."""
+    agents: dict[str, bytes] = {}
+    for pair in (text or "").split(","):
+        if not pair.strip():
+            continue
+        name, equals, key = pair.strip().partition("=")
+        if not equals or not is_user(name) or not key:
+            raise ValueError("must be name=key pairs separated by commas")
+        if name in agents:
+            raise ValueError(f"names the agent {name} twice")
+        agents[name] = key.encode()
+    return agents
+
+
+class Agents:
+    """The agents that may call, by their keys."""
+
+    def __init__(self, keys: dict[str, bytes]) -> None:
+        self._keys = keys
+
+    def name(self, key: str) -> str:
+        """The agent whose key this is, or `Unauthorized`; every key is compared in constant time."""
+        given = key.encode("utf-8", "surrogateescape")
+        found = [name for name, known in self._keys.items() if hmac.compare_digest(given, known)]
+        if not found:
+            raise Unauthorized("X-API-Key: a known key is required")
+        return found[0]
+
+
+def _does_not_hold() -> Unauthorized:
+    return Unauthorized("Authorization: the token does not hold")
