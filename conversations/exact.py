@@ -29,9 +29,7 @@ def loads(text: bytes | str) -> Any:
     if isinstance(text, bytes):
         text = text.decode()
     try:
-        return json.loads(
-            text, parse_int=Number, parse_float=Number, parse_constant=NotANumber
-        )
+        return json.loads(text, parse_int=Number, parse_float=Number, parse_constant=NotANumber)
     except RecursionError:
         raise ValueError("is nested too deeply") from None
 

@@ -8,6 +8,7 @@ known go on to count.
 import asyncio
 import logging
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
@@ -18,6 +19,8 @@ from conversations.errors import Unavailable
 ASYMMETRIC = frozenset(
     ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 )
+_KINDS = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
+_CURVES = {"ES256": "P-256", "ES384": "P-384", "ES512": "P-521"}
 _KEPT_SECONDS = 300.0
 _BETWEEN_SECONDS = 10.0
 _TIMEOUT_SECONDS = 5.0
@@ -36,15 +39,15 @@ class KeySet:
         self._url = url
         self._kept = kept
         self._between = between
-        self._keys: list[jwt.PyJWK] = []
-        self._thumbprints: list[Any] = []
+        self._keys: list[Key] = []
+        self._published: list[dict[str, Any]] = []
         self._fetched_at: float | None = None
         self._asked_at: float | None = None
         self._asking = asyncio.Lock()
 
-    async def find(self, kid: Any, algorithm: Any) -> list[jwt.PyJWK]:
+    async def find(self, kid: object, algorithm: object) -> list[Any]:
         """The keys that may have signed a token with this header."""
-        if algorithm not in ASYMMETRIC:
+        if not isinstance(algorithm, str) or algorithm not in ASYMMETRIC:
             return []
         await self.refresh()
         found = self._matching(kid, algorithm)
@@ -59,13 +62,8 @@ class KeySet:
         if self._fetched_at is None or time.monotonic() - self._fetched_at > self._kept:
             await self._ask_again()
 
-    def _matching(self, kid: Any, algorithm: str) -> list[jwt.PyJWK]:
-        return [
-            key
-            for key in self._keys
-            if (kid is None or key.key_id is None or key.key_id == kid)
-            and _fits(key, algorithm)
-        ]
+    def _matching(self, kid: object, algorithm: str) -> list[Any]:
+        return [key.public for key in self._keys if key.fits(kid, algorithm)]
 
     async def _ask_again(self) -> bool:
         """Fetch, unless that was done a moment ago; True when the keys are new."""
@@ -97,29 +95,40 @@ class KeySet:
 
     def _keep(self, keys: list[dict[str, Any]]) -> None:
         self._fetched_at = time.monotonic()
-        if keys == self._thumbprints:
+        if keys == self._published:
             return
-        self._thumbprints = keys
+        self._published = keys
         self._keys = [key for key in map(_read, keys) if key is not None]
         self.generation += 1
 
 
-def _read(key: dict[str, Any]) -> jwt.PyJWK | None:
+@dataclass(frozen=True)
+class Key:
+    """A public key for signatures."""
+
+    kid: str | None
+    kind: str
+    curve: str | None
+    algorithm: str | None  # where the key says that it serves one only
+    public: Any
+
+    def fits(self, kid: object, algorithm: str) -> bool:
+        """Whether it may have signed a token with such a header."""
+        if kid is not None and self.kid is not None and self.kid != kid:
+            return False
+        if self.algorithm is not None:
+            return self.algorithm == algorithm
+        return (
+            self.kind == _KINDS[algorithm[:2]] and _CURVES.get(algorithm, self.curve) == self.curve
+        )
+
+
+def _read(key: dict[str, Any]) -> Key | None:
     """A key for signatures, or None: a set may hold keys that we cannot use."""
     if key.get("kty") == "oct" or key.get("use", "sig") != "sig":
         return None
     try:
-        return jwt.PyJWK(key)
+        read = jwt.PyJWK(key)
     except (jwt.PyJWTError, ValueError, TypeError, KeyError):
         return None
-
-
-def _fits(key: jwt.PyJWK, algorithm: str) -> bool:
-    """Whether a key may be used with an algorithm; a key that names its own serves that one only."""
-    if key._jwk_data.get("alg"):  # noqa: SLF001 - PyJWK tells the default apart from a given one nowhere else
-        return key.algorithm_name == algorithm
-    kinds = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
-    if key.key_type != kinds[algorithm[:2]]:
-        return False
-    curves = {"ES256": "P-256", "ES384": "P-384", "ES512": "P-521"}
-    return algorithm not in curves or key._jwk_data.get("crv") == curves[algorithm]  # noqa: SLF001
+    return Key(key.get("kid"), key["kty"], key.get("crv"), key.get("alg"), read.key)

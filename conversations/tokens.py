@@ -113,7 +113,10 @@ def bearer(authorization: str) -> str:
     scheme, _, token = authorization.strip().partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
         raise Unauthorized("Authorization: a bearer token is required")
-    return token.strip()
+    try:
+        return token.strip().encode("latin-1").decode()
+    except UnicodeError:
+        raise Unauthorized("Authorization: the token must be UTF-8") from None
 
 
 def read_agent_keys(text: str | None) -> dict[str, bytes]:
@@ -139,7 +142,7 @@ class Agents:
 
     def name(self, key: str) -> str:
         """The agent whose key this is, or `Unauthorized`; every key is compared in constant time."""
-        given = key.encode("utf-8", "surrogateescape")
+        given = key.encode("latin-1")  # as Starlette reads headers
         found = [name for name, known in self._keys.items() if hmac.compare_digest(given, known)]
         if not found:
             raise Unauthorized("X-API-Key: a known key is required")

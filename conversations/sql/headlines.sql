@@ -1,7 +1,14 @@
--- An excerpt of each text with the words of the query $2 marked.
-SELECT ts_headline(
-    'pg_catalog.english', text, websearch_to_tsquery('pg_catalog.english', $2)
-        || websearch_to_tsquery('pg_catalog.simple', $2),
-    'StartSel=**, StopSel=**, MaxWords=30, MinWords=12, ShortWord=0'
+-- An excerpt of each text with the words of the query $2 marked; any of them will do.
+WITH asked AS (
+    SELECT replace(
+        (plainto_tsquery('pg_catalog.english', $2) || plainto_tsquery('pg_catalog.simple', $2))::text,
+        ' & ', ' | '
+    )::tsquery AS words
 )
-FROM unnest($1::text[]) AS text
+SELECT ts_headline(
+    'pg_catalog.english', text, asked.words,
+    'StartSel=**, StopSel=**, MaxWords=30, MinWords=12, ShortWord=0'
+) AS headline
+FROM unnest($1::text[]) WITH ORDINALITY AS one (text, place)
+CROSS JOIN asked
+ORDER BY one.place

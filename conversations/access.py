@@ -1,0 +1,97 @@
+"""Who may do what: one function decides, and every endpoint with a conversation goes through it."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from uuid import UUID
+
+from conversations.batches import Batches
+from conversations.errors import Forbidden, NotFound
+from conversations.fields import find_uuid
+from conversations.statements import load
+from postgres.database import Database
+
+
+class Level(IntEnum):
+    """What a member may do; each includes those before it."""
+
+    READER = 1
+    WRITER = 2
+    MANAGER = 3
+    OWNER = 4
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+
+GRANTABLE = ("manager", "writer", "reader")
+"""What can be shared; an owner is made by a transfer."""
+
+
+def level_of(word: str) -> Level:
+    return Level[word.upper()]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who is asking: a user, an agent, or an agent on behalf of a user."""
+
+    user: str | None
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a caller got: a conversation, its group, and the level; agents on their own have none."""
+
+    conversation: UUID
+    group: UUID
+    level: Level | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    group: UUID
+    level: Level | None
+
+
+def decide(found: _Found | None, caller: Caller, conversation: UUID, least: Level) -> Grant:
+    """Let the caller in, or raise: 404 to strangers, 403 to members below the level.
+
+    An agent with a key alone may act on every conversation; on behalf of a user it is that user.
+    """
+    if found is None or (found.level is None and caller.user is not None):
+        raise NotFound("conversation", str(conversation))
+    if found.level is None:
+        return Grant(conversation, found.group, None)
+    if found.level < least:
+        raise Forbidden(f"this needs the level {least.word}; yours is {found.level.word}")
+    return Grant(conversation, found.group, found.level)
+
+
+class Access:
+    """Looks up what `decide` needs, for all who ask at the same time in one statement.
+
+    Nothing is remembered: a change of members holds for every request that begins after it.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._batches = Batches(self._find)
+
+    async def enter(self, caller: Caller, conversation: str, least: Level) -> Grant:
+        """The conversation named in a path, for a caller of at least this level."""
+        key = find_uuid(conversation)
+        if key is None:
+            raise NotFound("conversation", conversation)
+        return decide(await self._batches.ask((key, caller.user)), caller, key, least)
+
+    async def _find(self, asked: list[tuple[UUID, str | None]]) -> list[_Found | None]:
+        rows = await self._database.fetch(
+            load("find_access"), [key for key, _ in asked], [user for _, user in asked]
+        )
+        found: list[_Found | None] = [None] * len(asked)
+        for row in rows:
+            level = None if row["level"] is None else Level(row["level"])
+            found[row["place"] - 1] = _Found(row["group_id"], level)
+        return found

@@ -1,0 +1,29 @@
+"""Cursors of lists that are ordered by a time, newest first, and then by an id."""
+
+import base64
+import binascii
+import struct
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from conversations.errors import BadRequest
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+START = (datetime(9999, 1, 1, tzinfo=UTC), UUID(int=0))
+"""The place before the first of a list."""
+
+
+def make_cursor(moment: datetime, key: UUID) -> str:
+    """A place in a list that is ordered by a time and an id."""
+    micros = (moment - _EPOCH) // timedelta(microseconds=1)
+    return base64.urlsafe_b64encode(struct.pack(">q", micros) + key.bytes).decode()
+
+
+def read_cursor(cursor: str, field: str) -> tuple[datetime, UUID]:
+    try:
+        packed = base64.b64decode(cursor, altchars=b"-_", validate=True)
+        (micros,) = struct.unpack(">q", packed[:8])
+        return _EPOCH + timedelta(microseconds=micros), UUID(bytes=packed[8:])
+    except (ValueError, binascii.Error, struct.error, OverflowError):
+        raise BadRequest(field, "must be the nextCursor of the page before") from None

@@ -1,0 +1,15 @@
+"""The OpenAPI document: what a client in any language is built from."""
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+
+@cache
+def openapi() -> dict[str, Any]:
+    """The document of this package; a test holds it and the endpoints together."""
+    text = files("conversations").joinpath("openapi.yaml").read_text("utf-8")
+    document: dict[str, Any] = yaml.safe_load(text)
+    return document

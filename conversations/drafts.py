@@ -1,0 +1,201 @@
+"""A message that is not stored yet, and the reading of one from a request."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from conversations import exact
+from conversations.answers import PREVIEW, Row, text_of
+from conversations.errors import BadRequest, Conflict
+from conversations.fields import Fields
+from conversations.ids import new_id
+
+ROLES = ("user", "assistant", "system", "tool", "agent")
+VISIBILITIES = ("user", "agent", "system")
+CHANNELS = ("HISTORY", "MEMORY", "SUMMARY")
+MAX_MESSAGES = 1000
+_TITLE = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A message on its way into a conversation; it is stored as the columns say."""
+
+    id: UUID
+    role: str
+    channel: str
+    visibility: str
+    content: str
+    is_list: bool
+    text: str
+    metadata: str | None = None
+    user: str | None = None
+    agent: str | None = None
+    parent: UUID | None = None
+    epoch: int | None = None
+
+    @property
+    def is_visible(self) -> bool:
+        """Whether users see it."""
+        return self.channel == "HISTORY" and self.visibility == "user"
+
+    @property
+    def preview(self) -> str | None:
+        return self.text[:PREVIEW] or None if self.is_visible else None
+
+    @property
+    def title(self) -> str | None:
+        """What a conversation without a title takes from its first user message."""
+        if not self.is_visible or self.role != "user":
+            return None
+        return " ".join(self.text[: 40 * _TITLE].split())[:_TITLE] or None
+
+    def in_epoch(self, epoch: int) -> "Draft":
+        return replace(self, epoch=epoch)
+
+    def row(self, conversation: UUID) -> tuple[Any, ...]:
+        """The arguments of append_messages.sql."""
+        title = self.title
+        return (
+            self.id,
+            conversation,
+            self.role,
+            self.channel,
+            self.visibility,
+            self.content,
+            self.is_list,
+            self.metadata,
+            self.user,
+            self.agent,
+            self.parent,
+            self.epoch,
+            self.preview,
+            title,
+            None if title is None else title.casefold(),
+        )
+
+    def stored(self, conversation: UUID, placed: Row) -> dict[str, Any]:
+        """The row that it has become."""
+        return {
+            "id": self.id,
+            "conversation_id": conversation,
+            "sequence": placed["sequence"],
+            "role": self.role,
+            "channel": self.channel,
+            "visibility": self.visibility,
+            "content": self.content,
+            "is_list": self.is_list,
+            "metadata": self.metadata,
+            "user_id": self.user,
+            "agent_id": self.agent,
+            "parent_message_id": self.parent,
+            "memory_epoch": self.epoch,
+            "created_at": placed["created_at"],
+        }
+
+    def check_repeats(self, row: Row, conversation: UUID) -> None:
+        """Raise `Conflict` unless a stored message with this id is this very message."""
+        same = (
+            row["conversation_id"] == conversation
+            and row["user_id"] == self.user
+            and row["agent_id"] == self.agent
+            and row["role"] == self.role
+            and row["channel"] == self.channel
+            and row["visibility"] == self.visibility
+            and same_content(row, self)
+        )
+        if not same:
+            raise Conflict("id: another message has it")
+
+
+def same_content(row: Row, draft: Draft) -> bool:
+    """Whether a stored message says the same, whatever the order of keys."""
+    if row["is_list"] != draft.is_list:
+        return False
+    if row["content"] == draft.content:
+        return True
+    return draft.is_list and exact.canonical(row["content"]) == exact.canonical(draft.content)
+
+
+def user_draft(fields: Fields, user: str) -> Draft:
+    """A CreateUserMessageRequest."""
+    content = fields.content(lists=False)
+    return _draft(
+        fields, content, role="user", channel="HISTORY", visibility="user", user=user, agent=None
+    )
+
+
+def agent_drafts(
+    fields: Fields, agent: str, user: str | None, *, default_channel: str | None = None
+) -> list[Draft]:
+    """The list of a request of an agent; an id may stand in it once."""
+    if not fields.has("messages") or fields.raw("messages") is None:
+        raise fields.refuse("messages", "is required")
+    drafts = [
+        _agent_draft(item, agent, user, default_channel)
+        for item in fields.objects("messages", MAX_MESSAGES)
+    ]
+    seen: set[UUID] = set()
+    for index, draft in enumerate(drafts):
+        if draft.id in seen:
+            raise BadRequest(f"messages[{index}].id", "must not stand twice in one request")
+        seen.add(draft.id)
+    return drafts
+
+
+def _agent_draft(
+    fields: Fields, agent: str, user: str | None, default_channel: str | None
+) -> Draft:
+    channel = fields.choice("channel", CHANNELS, any_case=True) or default_channel
+    visibility = fields.choice("visibility", VISIBILITIES)
+    if channel == "SUMMARY":
+        raise fields.refuse("channel", "summaries have an endpoint of their own")
+    if visibility is None:
+        visibility = "agent" if channel == "MEMORY" else "user"
+    if channel is None:
+        channel = "HISTORY" if visibility == "user" else "MEMORY"
+    if channel == "MEMORY" and visibility == "user":
+        raise fields.refuse("visibility", "users do not see MEMORY: must be agent or system")
+    author = fields.user("userId")
+    if user is not None:
+        if author not in (None, user):
+            raise fields.refuse("userId", "must be the user of the token")
+        author = user
+    return _draft(
+        fields,
+        fields.content(lists=True),
+        role=fields.choice("role", ROLES) or "assistant",
+        channel=channel,
+        visibility=visibility,
+        user=author,
+        agent=agent,
+        parent=fields.uuid("parentMessageId"),
+    )
+
+
+def _draft(
+    fields: Fields,
+    content: str | list[Any],
+    *,
+    role: str,
+    channel: str,
+    visibility: str,
+    user: str | None,
+    agent: str | None,
+    parent: UUID | None = None,
+) -> Draft:
+    metadata = fields.metadata()
+    is_list = not isinstance(content, str)
+    return Draft(
+        id=fields.uuid("id") or new_id(),
+        role=role,
+        channel=channel,
+        visibility=visibility,
+        content=content if isinstance(content, str) else exact.dumps(content),
+        is_list=is_list,
+        text=text_of(content),
+        metadata=None if metadata is None else exact.dumps(metadata),
+        user=user,
+        agent=agent,
+        parent=parent,
+    )

@@ -1,0 +1,43 @@
+"""Excerpts of found messages with the words that were looked for between `**`."""
+
+import re
+
+MAX_EXCERPT = 300
+_MARK = "**"
+_BEFORE = 60
+
+
+def excerpt(text: str, headline: str | None, query: str) -> str | None:
+    """At most 300 characters; PostgreSQL's headline where it marks a word, else our own."""
+    if headline is not None and _MARK in headline:
+        return _cut(headline)
+    found = _find(text, query)
+    if found is None:
+        return text[:MAX_EXCERPT].strip() or None
+    start, end = found
+    first = max(0, start - _BEFORE)
+    end = min(end, start + MAX_EXCERPT - 2 * len(_MARK) - _BEFORE)
+    marked = f"{text[first:start]}{_MARK}{text[start:end]}{_MARK}{text[end : end + MAX_EXCERPT]}"
+    return _cut(marked)
+
+
+def _find(text: str, query: str) -> tuple[int, int] | None:
+    """Where the query, or the first of its words that is there, stands in the text."""
+    for part in (query.strip(), *re.findall(r"\w+", query)):
+        if part:
+            match = re.search(re.escape(part), text, re.IGNORECASE)
+            if match:
+                return match.span()
+    return None
+
+
+def _cut(marked: str) -> str:
+    """The first 300 characters, without half a mark or one that is not closed."""
+    if len(marked) <= MAX_EXCERPT:
+        return marked
+    cut = marked[:MAX_EXCERPT]
+    if cut.endswith("*") and not cut.endswith(_MARK):
+        cut = cut[:-1]
+    if cut.count(_MARK) % 2:
+        cut = cut[: cut.rindex(_MARK)]
+    return cut.rstrip()

@@ -1,0 +1,218 @@
+"""From the outbox to the plugin: every message that users see, once and in order.
+
+One worker of all does it, whoever has the lock. A row of the outbox goes away once the plugin has
+answered, and not before; told twice after a crash, the plugin keeps one memory, because the memory's
+id is the message's.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from contract import (
+    BadRequest,
+    BatchFailure,
+    BatchWrite,
+    Forbidden,
+    MemoryClient,
+    MemoryPluginError,
+    NamespaceUpsert,
+    NotFound,
+    Unavailable,
+)
+from conversations.answers import Row
+from conversations.statements import SCHEMA, load
+from postgres.database import Database
+from serving.metrics import Metrics
+
+_ROWS = 500
+_CHARACTERS = 2 * 1024 * 1024
+_IDLE_SECONDS = 0.2
+_ELSEWHERE_SECONDS = 2.0
+_LONGEST_PAUSE = 5.0
+_NAMESPACES_KNOWN = 100_000
+_FORGOTTEN_AT_ONCE = 8
+
+log = logging.getLogger(__name__)
+
+
+def namespace_of(group: UUID) -> str:
+    """Where the plugin keeps the messages of a group."""
+    return f"custom:conv:{group}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    id: int
+    group: UUID
+    write: BatchWrite
+
+
+class Index:
+    """Empties the outbox for as long as `run` runs."""
+
+    def __init__(self, database: Database, plugin: MemoryClient, metrics: Metrics) -> None:
+        self._database = database
+        self._plugin = plugin
+        self._known: set[UUID] = set()
+        self._told = metrics.counter(
+            "outbox_told_total", "What the plugin was told, by action.", ("action",)
+        )
+        self._refused = metrics.counter(
+            "outbox_refused_total", "Messages that the plugin would not take."
+        )
+        self._waiting = metrics.gauge("outbox_waiting", "What the plugin has not been told yet.")
+
+    async def run(self) -> None:
+        """Take the lock, or wait for it, and work."""
+        while True:
+            async with self._database.connection() as connection:
+                lock = SCHEMA.lock("index")
+                if await connection.fetchval("SELECT pg_try_advisory_lock($1)", lock):
+                    try:
+                        await self._work(connection)
+                    finally:
+                        if not connection.is_closed():
+                            await connection.execute("SELECT pg_advisory_unlock($1)", lock)
+            await asyncio.sleep(_ELSEWHERE_SECONDS)
+
+    async def _work(self, connection: object) -> None:
+        pause = _IDLE_SECONDS
+        while True:
+            # Asked of the connection that has the lock: when that is gone, so is the lock.
+            rows = await connection.fetch(load("take_outbox"), _ROWS)  # type: ignore[attr-defined]
+            try:
+                for run in _runs(rows):
+                    await self._tell(run)
+                pause = _IDLE_SECONDS
+            except Unavailable as error:
+                log.warning("the plugin is away", extra={"reason": type(error).__name__})
+                self._known.clear()
+                pause = min(pause * 2, _LONGEST_PAUSE)
+                await asyncio.sleep(pause)
+                continue
+            if len(rows) < _ROWS:
+                await asyncio.sleep(_IDLE_SECONDS)
+
+    async def count(self) -> None:
+        """Before the metrics are shown."""
+        self._waiting.set(await self._database.fetchval("SELECT count(*) FROM outbox"))
+
+    async def _tell(self, run: Sequence[Row]) -> None:
+        """Tell the plugin of rows with the same action, which may go together."""
+        action = run[0]["action"]
+        if action == "write":
+            await self._write(run)
+        elif action == "forget":
+            for start in range(0, len(run), _FORGOTTEN_AT_ONCE):
+                await asyncio.gather(
+                    *(self._forget(row) for row in run[start : start + _FORGOTTEN_AT_ONCE])
+                )
+            await self._done([row["id"] for row in run])
+        else:
+            for row in run:
+                await self._drop(row)
+                await self._done([row["id"]])
+        self._told.labels(action).inc(len(run))
+
+    async def _write(self, rows: Sequence[Row]) -> None:
+        entries = [
+            _Entry(
+                row["id"],
+                row["group_id"],
+                BatchWrite(
+                    namespace=namespace_of(row["group_id"]),
+                    content=row["content"],
+                    kind="fact",
+                    source="user" if row["role"] == "user" else "agent",
+                    id=row["message_id"],
+                    created_at=row["created_at"],
+                ),
+            )
+            for row in rows
+            # Deleted meanwhile, or without words, such as an image: nothing to find.
+            if row["content"] is not None and row["content"].strip()
+        ]
+        for group in {entry.group for entry in entries} - self._known:
+            await self._make_namespace(group)
+        refused: list[int] = []
+        if entries and await self._plugin.supports("batch"):
+            refused = await self._write_batch(entries)
+        else:
+            for entry in entries:
+                refused += await self._write_one(entry)
+        if refused:
+            self._refused.inc(len(refused))
+            log.warning("the plugin refused messages", extra={"messages": len(refused)})
+            await self._database.execute(load("refuse_outbox"), refused)
+        await self._done([row["id"] for row in rows if row["id"] not in set(refused)])
+
+    async def _write_batch(self, entries: list[_Entry]) -> list[int]:
+        """All in one request; those that it failed for alone. The ids of what is refused."""
+        try:
+            results = await self._plugin.batch([entry.write for entry in entries])
+        except BadRequest:
+            results = [None] * len(entries)  # type: ignore[list-item]
+        refused: list[int] = []
+        for entry, result in zip(entries, results, strict=True):
+            if result is None or isinstance(result, BatchFailure):
+                refused += await self._write_one(entry)
+        return refused
+
+    async def _write_one(self, entry: _Entry) -> list[int]:
+        """Alone, into a namespace made anew if it has to be; the id when it is refused."""
+        for _ in range(2):
+            try:
+                await self._plugin.write(entry.write.namespace, entry.write)
+            except NotFound:
+                await self._make_namespace(entry.group)
+            except (BadRequest, Forbidden) as error:
+                log.info("refused", extra={"status": error.status})
+                return [entry.id]
+            else:
+                return []
+        return [entry.id]
+
+    async def _make_namespace(self, group: UUID) -> None:
+        await self._plugin.put_namespace(namespace_of(group), NamespaceUpsert(kind="custom"))
+        if len(self._known) >= _NAMESPACES_KNOWN:
+            self._known.clear()
+        self._known.add(group)
+
+    async def _forget(self, row: Row) -> None:
+        try:
+            await self._plugin.forget(
+                row["message_id"], requested_by_namespace=namespace_of(row["group_id"])
+            )
+        except Unavailable:
+            raise
+        except MemoryPluginError:
+            pass  # it never had it
+
+    async def _drop(self, row: Row) -> None:
+        self._known.discard(row["group_id"])
+        try:
+            await self._plugin.delete_namespace(namespace_of(row["group_id"]))
+        except NotFound:
+            pass  # it never had it
+
+    async def _done(self, ids: list[int]) -> None:
+        if ids:
+            await self._database.execute(load("done_outbox"), ids)
+
+
+def _runs(rows: Sequence[Row]) -> list[list[Row]]:
+    """Neighbours with the same action, cut where the texts get long."""
+    runs: list[list[Row]] = []
+    size = 0
+    for row in rows:
+        length = len(row["content"] or "")
+        if runs and runs[-1][0]["action"] == row["action"] and size + length <= _CHARACTERS:
+            runs[-1].append(row)
+            size += length
+        else:
+            runs.append([row])
+            size = length
+    return runs

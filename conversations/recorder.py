@@ -1,0 +1,274 @@
+"""Recordings of responses in progress: starting, ending, and what happens to those left alone.
+
+The row of a recording is always in PostgreSQL. Its text is there, too, or in Redis until it ends:
+see `text_postgres` and `text_redis`. Locks are taken in one order: conversation, recording.
+"""
+
+import hashlib
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+from uuid import UUID
+
+import asyncpg
+import orjson
+
+from conversations.answers import Row
+from conversations.appends import append_in
+from conversations.drafts import Draft
+from conversations.errors import BadRequest, Conflict, Forbidden, NotFound, Unavailable
+from conversations.ids import new_id
+from conversations.statements import load
+from postgres.database import Database
+
+IN_PROGRESS = "in_progress"
+MAX_RECORDING = 4_194_304
+_CANCEL_AFTER = timedelta(seconds=10)
+
+log = logging.getLogger(__name__)
+
+
+class TextLog(Protocol):
+    """Where the text of recordings in progress is kept."""
+
+    async def append(self, row: Row | None, key: UUID, piece: "Piece") -> Row | None:
+        """Append at the end of a recording in progress; None when it cannot be done."""
+
+    async def current(self, row: Row) -> Row:
+        """The row with the true length."""
+
+    async def read(self, key: UUID, start: int) -> str:
+        """The text from a character on."""
+
+    async def settle(self, connection: asyncpg.Connection, row: Row) -> Row:
+        """Bring all text into PostgreSQL, as part of ending the recording."""
+
+    async def is_quiet(self, row: Row, idle: timedelta) -> bool:
+        """Whether nothing has come for so long, asked where the text is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One call of an agent: text, where it begins, and whether it ends the recording."""
+
+    agent: str
+    content: str = ""
+    offset: int | None = None
+    complete: bool = False
+    error: str | None = None
+
+    @property
+    def is_end(self) -> bool:
+        return self.complete or self.error is not None
+
+    @property
+    def digest(self) -> str:
+        """To know a repeat of the call that ended a recording."""
+        said = [self.content, self.offset, self.complete, self.error]
+        return hashlib.sha256(orjson.dumps(said)).hexdigest()
+
+
+class Recorder:
+    """What can be done with recordings, whoever asks."""
+
+    def __init__(self, database: Database, text: TextLog, idle: float, retention: float) -> None:
+        self._database = database
+        self.text = text
+        self._idle = timedelta(seconds=idle)
+        self._retention = timedelta(seconds=retention)
+
+    async def start(
+        self,
+        conversation: UUID,
+        *,
+        agent: str,
+        user: str | None,
+        message: UUID | None,
+        store: bool,
+    ) -> Row:
+        """A new recording; one that was in progress becomes `superseded`."""
+        if store and message is None:
+            message = new_id()
+        async with self._database.transaction() as connection:
+            locked = await _lock_conversation(connection, conversation)
+            if store and await connection.fetch(load("find_messages"), [message]):
+                raise Conflict("messageId: another message has it")
+            before = await connection.fetchval(load("find_recording_in_progress"), conversation)
+            if before is not None:
+                row = await connection.fetchrow(load("lock_recording"), before)
+                if row is not None and row["status"] == IN_PROGRESS:
+                    await self._end(connection, row, "superseded", None)
+            return await connection.fetchrow(
+                load("start_recording"),
+                new_id(),
+                conversation,
+                locked["group_id"],
+                agent,
+                user,
+                message,
+                store,
+            )
+
+    async def append(self, conversation: UUID, key: UUID, piece: Piece) -> Row:
+        """Add a piece, and end the recording where the piece says so."""
+        row = await self._database.fetchrow(load("find_recording"), key, conversation)
+        if row is None:
+            raise NotFound("recording", str(key))
+        if row["agent_id"] != piece.agent:
+            raise Forbidden("only the agent that started a recording may append to it")
+        if piece.is_end:
+            return await self._append_end(conversation, key, piece)
+        if row["status"] == IN_PROGRESS:
+            appended = await self.text.append(row, key, piece)
+            if appended is not None:
+                return appended
+            row = await self._database.fetchrow(load("find_recording"), key, conversation)
+            if row is None:
+                raise NotFound("recording", str(key))
+        if row["status"] != IN_PROGRESS:
+            raise Conflict(f"the recording is {row['status']}", status=row["status"])
+        return await self._explain(await self.text.current(row), key, piece)
+
+    async def _append_end(self, conversation: UUID, key: UUID, piece: Piece) -> Row:
+        async with self._database.transaction() as connection:
+            await _lock_conversation(connection, conversation)
+            row = await connection.fetchrow(load("lock_recording"), key)
+            if row is None:
+                raise NotFound("recording", str(key))
+            if row["status"] != IN_PROGRESS:
+                if _repeats_end(row, piece):
+                    return row
+                raise Conflict(f"the recording is {row['status']}", status=row["status"])
+            row = await self.text.settle(connection, row)
+            if piece.content or piece.offset is not None:
+                row = await self._append_last(connection, row, piece)
+            status = "failed" if piece.error is not None else "completed"
+            if status == "completed" and row["cancel_requested"]:
+                status = "cancelled"
+            return await self._end(connection, row, status, piece.digest)
+
+    async def _append_last(self, connection: asyncpg.Connection, row: Row, piece: Piece) -> Row:
+        """The text of the call that ends a recording."""
+        appended = await connection.fetchrow(
+            load("append_recorded"),
+            row["id"],
+            piece.agent,
+            piece.offset,
+            piece.content,
+            MAX_RECORDING,
+        )
+        if appended is not None:
+            return appended
+        text = await _recorded(connection, row["id"])
+        return _check_repeat(row, piece, text)
+
+    async def _explain(self, row: Row, key: UUID, piece: Piece) -> Row:
+        """Nothing was appended to a recording in progress: a repeat, or a refusal."""
+        if piece.offset is None or piece.offset == row["length"]:
+            if row["length"] + len(piece.content) > MAX_RECORDING:
+                raise _too_long()
+            raise Unavailable("the recording is just being ended")
+        return _check_repeat(row, piece, await self.text.read(key, 0))
+
+    async def _end(
+        self, connection: asyncpg.Connection, row: Row, status: str, ending: str | None
+    ) -> Row:
+        """End a recording in progress; both locks are held. What is to be stored is, in one step."""
+        row = await self.text.settle(connection, row)
+        message = row["message_id"]
+        if row["store"]:
+            message = await self._store(connection, row)
+        return await connection.fetchrow(
+            load("end_recording"), row["id"], status, ending, message, row["length"]
+        )
+
+    @staticmethod
+    async def _store(connection: asyncpg.Connection, row: Row) -> UUID | None:
+        """The text as a message of the conversation, if there is any."""
+        text = await _recorded(connection, row["id"])
+        if not text.strip():
+            return None
+        key = row["message_id"]
+        if key is None or await connection.fetch(load("find_messages"), [key]):
+            key = new_id()  # somebody has taken it since: the answer must not be lost for that
+        draft = Draft(
+            id=key,
+            role="assistant",
+            channel="HISTORY",
+            visibility="user",
+            content=text,
+            is_list=False,
+            text=text,
+            user=row["user_id"],
+            agent=row["agent_id"],
+        )
+        await append_in(connection, row["conversation_id"], [draft])
+        return draft.id
+
+    async def newest(self, conversation: UUID) -> Row | None:
+        """The newest recording that can be replayed, with its true length."""
+        row = await self._database.fetchrow(load("newest_recording"), conversation, self._retention)
+        return None if row is None else await self.text.current(row)
+
+    async def cancel(self, conversation: UUID) -> bool:
+        """Ask the agent to stop; whether anything was in progress."""
+        rows = await self._database.fetch(load("request_cancel"), conversation, _CANCEL_AFTER)
+        return bool(rows)
+
+    async def in_progress(self, conversations: list[UUID], user: str) -> set[UUID]:
+        rows = await self._database.fetch(load("recordings_in_progress"), conversations, user)
+        return {row["conversation_id"] for row in rows}
+
+    async def sweep(self) -> None:
+        """End what its agent has left: nothing came for the idle time, or it would not stop."""
+        for row in await self._database.fetch(load("overdue_recordings"), self._idle):
+            async with self._database.transaction() as connection:
+                locked = await connection.fetchrow(
+                    load("lock_conversation"), row["conversation_id"]
+                )
+                found = await connection.fetchrow(load("lock_recording"), row["id"])
+                if locked is None or found is None:
+                    continue
+                status = await connection.fetchval(load("is_overdue"), row["id"], self._idle)
+                if status == "aborted" and not await self.text.is_quiet(found, self._idle):
+                    await connection.execute(load("touch_recording"), row["id"])
+                elif status is not None:
+                    await self._end(connection, found, status, None)
+
+    async def forget_old(self) -> None:
+        """Delete what has been replayable for long enough."""
+        while await self._database.fetch(load("delete_old_recordings"), self._retention):
+            pass
+
+
+async def _lock_conversation(connection: asyncpg.Connection, conversation: UUID) -> Row:
+    locked = await connection.fetchrow(load("lock_conversation"), conversation)
+    if locked is None:
+        raise NotFound("conversation", str(conversation))
+    found: Row = locked
+    return found
+
+
+async def _recorded(connection: asyncpg.Connection, key: UUID) -> str:
+    rows = await connection.fetch(load("read_recorded"), key, 0)
+    return "".join(row["content"] for row in rows)
+
+
+def _check_repeat(row: Row, piece: Piece, text: str) -> Row:
+    """A piece that was recorded before is fine; anything else is told where the end is."""
+    start = piece.offset
+    if start is not None and start < row["length"]:
+        if text[start : start + len(piece.content)] == piece.content:
+            return row
+    elif start is None or start == row["length"]:
+        raise _too_long()
+    raise Conflict("offset: the recording ends elsewhere", offset=row["length"])
+
+
+def _repeats_end(row: Row, piece: Piece) -> bool:
+    return row["ending"] is not None and row["ending"] == piece.digest
+
+
+def _too_long() -> BadRequest:
+    return BadRequest("content", f"a recording holds at most {MAX_RECORDING} characters")

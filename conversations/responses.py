@@ -1,0 +1,148 @@
+"""Responses in progress: agents record them, users follow, resume and cancel them."""
+
+import asyncio
+from typing import Any
+from uuid import UUID
+
+from starlette.responses import Response, StreamingResponse
+
+from conversations import answers
+from conversations.access import Access, Level
+from conversations.answers import Row, answer, nothing
+from conversations.calls import Call
+from conversations.errors import BadRequest, Conflict, NotFound
+from conversations.exact import check_text
+from conversations.recorder import MAX_RECORDING, Piece, Recorder
+from conversations.tails import Tails
+from serving.stopping import until_stopping
+
+MAX_CHECKED = 1000
+_SWEEP_SECONDS = 1.0
+_FORGET_ROUNDS = 60
+_STREAM_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
+
+
+class Responses:
+    """Endpoints 20 to 22, 27 and 28."""
+
+    def __init__(self, recorder: Recorder, tails: Tails, access: Access) -> None:
+        self._recorder = recorder
+        self._tails = tails
+        self._access = access
+
+    async def sweep(self) -> None:
+        """Look after recordings that their agents have left."""
+        rounds = 0
+        while True:
+            await asyncio.sleep(_SWEEP_SECONDS)
+            await self._recorder.sweep()
+            rounds += 1
+            if rounds % _FORGET_ROUNDS == 0:
+                await self._recorder.forget_old()
+
+    async def start(self, call: Call) -> Response:
+        fields = await call.fields()
+        message, store = fields.uuid("messageId"), fields.flag("store")
+        row = await self._recorder.start(
+            call.conversation,
+            agent=call.agent,
+            user=call.caller.user,
+            message=message,
+            store=store,
+        )
+        return answer(201, answers.recording(row))
+
+    async def append(self, call: Call) -> Response:
+        key = call.key("recordingId", "recording")
+        fields = await call.fields()
+        error = fields.raw("error")
+        if error is not None and not isinstance(error, str | bool):
+            raise fields.refuse("error", "must be a string")
+        if isinstance(error, str):
+            check_text(error, "error")
+        complete = fields.flag("complete")
+        if complete and error:
+            raise fields.refuse("error", "a response is complete or has failed, not both")
+        piece = Piece(
+            agent=call.agent,
+            content=fields.text("content", MAX_RECORDING) or "",
+            offset=fields.whole("offset", 0, MAX_RECORDING),
+            complete=complete,
+            error=None if error is None or error is False else str(error),
+        )
+        return answer(
+            200, answers.recording(await self._recorder.append(call.conversation, key, piece))
+        )
+
+    async def follow(self, call: Call) -> Response:
+        """The newest recording, as events or at once."""
+        asked = call.parameters
+        is_stream = asked.flag("stream", default=True)
+        offset = asked.whole("offset", 0, MAX_RECORDING, 0)
+        row = await self._recorder.newest(call.conversation)
+        if row is None:
+            if is_stream:
+                return nothing()
+            raise NotFound("recording", str(call.conversation))
+        field = "offset"
+        last = call.request.headers.get("last-event-id")
+        if last:
+            field, place = "Last-Event-ID", _place(last, row)
+            if place is None and is_stream:
+                return nothing()
+            offset = row["length"] if place is None else place
+        if offset > row["length"]:
+            raise BadRequest(field, f"the recording has {row['length']} characters")
+        if not is_stream:
+            return await self._whole(call, row, offset)
+        events = until_stopping(call.request, self._tails.follow(row, call.user, offset))
+        return StreamingResponse(events, media_type="text/event-stream", headers=_STREAM_HEADERS)
+
+    async def _whole(self, call: Call, row: Row, offset: int) -> Response:
+        text = await self._recorder.text.read(row["id"], offset)
+        # Asked again after reading: nothing recorded after a revocation goes out.
+        await self._access.enter(call.caller, str(call.conversation), Level.READER)
+        body: dict[str, Any] = {**answers.recording(row), "content": text}
+        body["offset"] = offset + len(text)
+        return answer(200, body)
+
+    async def cancel(self, call: Call) -> Response:
+        return answer(200, {"accepted": await self._recorder.cancel(call.conversation)})
+
+    async def check(self, call: Call) -> Response:
+        """Which of these conversations have a response in progress."""
+        asked = await asked_conversations(call)
+        found = await self._recorder.in_progress(asked, call.user)
+        return answer(200, {"conversationIds": [key for key in asked if key in found]})
+
+
+class NoResponses:
+    """The same endpoints with the resumer `none`."""
+
+    async def refuse(self, _call: Call) -> Response:
+        raise Conflict("responses are not recorded here: the resumer is none")
+
+    async def follow(self, _call: Call) -> Response:
+        return nothing()
+
+    async def check(self, call: Call) -> Response:
+        await asked_conversations(call)
+        return answer(200, {"conversationIds": []})
+
+
+async def asked_conversations(call: Call) -> list[UUID]:
+    """The ids of the request, each once, in their order."""
+    fields = await call.fields()
+    if fields.raw("conversationIds") is None:
+        raise fields.refuse("conversationIds", "is required")
+    return list(dict.fromkeys(fields.uuids("conversationIds", MAX_CHECKED)))
+
+
+def _place(last: str, row: Row) -> int | None:
+    """The character after the last event; None: its end was seen. Of another recording: 0."""
+    key, _, place = last.strip().rpartition(":")
+    if key.lower() != str(row["id"]):
+        return 0
+    if place == "end":
+        return None
+    return int(place) if place.isascii() and place.isdigit() and len(place) < 10 else 0

@@ -1,0 +1,186 @@
+"""Search: the plugin finds, PostgreSQL decides what may be shown.
+
+A message that the plugin does not have yet is found in the outbox, and while the plugin is away
+PostgreSQL's own full text answers. What the plugin returns is looked up again, so that nothing is
+shown that was deleted or withdrawn a moment ago.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from starlette.responses import Response
+
+from contract import MAX_LIMIT, Memory, MemoryClient, MemoryPluginError, SearchRequest
+from conversations import answers
+from conversations.answers import Row, answer
+from conversations.calls import Call
+from conversations.highlights import excerpt
+from conversations.index import namespace_of
+from conversations.statements import load
+from postgres.database import Database
+
+MAX_QUERY = 1000
+MAX_RESULTS = 100
+MAX_CONVERSATIONS = 100
+# What a plugin can be expected to take in one request.
+_NAMESPACES = 1000
+_PLUGIN_SECONDS = 2.0
+_RANK = 60  # reciprocal rank fusion: how little the first places differ
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A search as it is carried out: the words, where, and up to which message."""
+
+    user: str
+    query: str
+    top: int
+    groups: list[UUID]
+    paths: list[tuple[UUID, int, int]] | None
+    before: tuple[datetime, int] | None
+
+    def arguments(self, second: object, third: object) -> list[object]:
+        """Of the statements that search and of the one that filters."""
+        paths = self.paths
+        moment, sequence = self.before or (None, None)
+        return [
+            self.user,
+            second,
+            third,
+            None if paths is None else [key for key, _, _ in paths],
+            None if paths is None else [first for _, first, _ in paths],
+            None if paths is None else [until for _, _, until in paths],
+            moment,
+            sequence,
+        ]
+
+
+class Search:
+    """Endpoint 19."""
+
+    def __init__(self, database: Database, plugin: MemoryClient) -> None:
+        self._database = database
+        self._plugin = plugin
+
+    async def search(self, call: Call) -> Response:
+        """The best messages that the user may see."""
+        question = await self._question(call)
+        if not question.groups:
+            return answer(200, {"data": [], "backend": "postgres"})
+        found = await self._by_plugin(question)
+        backend = "plugin"
+        if found is None:
+            found, backend = await self._by_postgres(question), "postgres"
+        return answer(200, {"data": await self._results(found, question.query), "backend": backend})
+
+    async def _question(self, call: Call) -> Question:
+        fields = await call.fields()
+        query = fields.text("query", MAX_QUERY)
+        if query is None or not query.strip():
+            raise fields.refuse("query", "is required and must not be blank")
+        top = fields.whole("topK", 1, MAX_RESULTS) or 20
+        within = fields.uuids("conversationIds", MAX_CONVERSATIONS)
+        before_id = fields.uuid("before")
+        before = None
+        if before_id is not None:
+            row = await self._database.fetchrow(load("find_visible"), before_id, call.user)
+            if row is None:
+                raise fields.refuse("before", "must be a message that you can see")
+            before = (row["created_at"], row["sequence"])
+        if not within:
+            rows = await self._database.fetch(load("groups_of_user"), call.user)
+            groups = [row["group_id"] for row in rows]
+            return Question(call.user, query, top, groups, None, before)
+        rows = await self._database.fetch(load("paths_of"), within, call.user)
+        groups = list({row["group_id"] for row in rows})
+        paths = [(row["id"], row["first"], row["until"]) for row in rows]
+        return Question(call.user, query, top, groups, paths, before)
+
+    async def _by_postgres(self, question: Question) -> list[tuple[Row, float]]:
+        arguments = question.arguments(question.query, question.groups)
+        rows = await self._database.fetch(load("search_words"), *arguments, question.top)
+        return [(row, row["score"]) for row in rows]
+
+    async def _by_plugin(self, question: Question) -> list[tuple[Row, float]] | None:
+        """None where the plugin cannot answer, or where what it found does not suffice."""
+        # First, so that a message that reaches the plugin in between is not missed.
+        arguments = question.arguments(question.query, question.groups)
+        waiting = await self._database.fetch(load("search_outbox"), *arguments, question.top)
+        try:
+            memories, is_cut = await self._ask(question)
+        except MemoryPluginError as error:
+            log.info("search without the plugin", extra={"reason": type(error).__name__})
+            return None
+        ids = [memory.id for memory in memories]
+        allowed = await self._database.fetch(load("still_allowed"), *question.arguments("", ids))
+        by_id = {row["id"]: row for row in allowed}
+        found = [(by_id[m.id], m.score or 0.0) for m in memories if m.id in by_id]
+        merged = _merge(found, [(row, row["score"]) for row in waiting], question.top)
+        if is_cut and len(found) < len(memories) and len(merged) < question.top:
+            # What may not be shown took the places of what may.
+            return None
+        return merged
+
+    async def _ask(self, question: Question) -> tuple[list[Memory], bool]:
+        """What the plugin finds, best first, and whether there may be more."""
+        names = [namespace_of(group) for group in question.groups]
+        pieces = [names[i : i + _NAMESPACES] for i in range(0, len(names), _NAMESPACES)]
+        answers_ = await asyncio.gather(
+            *(
+                self._plugin.search(
+                    SearchRequest(
+                        namespaces=piece,
+                        query=question.query,
+                        limit=MAX_LIMIT,
+                    ),
+                    timeout=_PLUGIN_SECONDS,
+                )
+                for piece in pieces
+            )
+        )
+        memories = [memory for one in answers_ for memory in one.memories]
+        if len(pieces) > 1:
+            memories.sort(key=lambda memory: -(memory.score or 0.0))
+        return memories, any(len(one.memories) >= MAX_LIMIT for one in answers_)
+
+    async def _results(
+        self, found: Sequence[tuple[Row, float]], query: str
+    ) -> list[dict[str, Any]]:
+        texts = [row["text"] for row, _ in found]
+        headlines: list[Row] = []
+        if texts:
+            headlines = await self._database.fetch(load("headlines"), texts, query)
+        return [
+            {
+                "message": answers.message(row),
+                "score": score,
+                "highlights": excerpt(row["text"], headline["headline"], query),
+            }
+            for (row, score), headline in zip(found, headlines, strict=True)
+        ]
+
+
+def _merge(
+    found: list[tuple[Row, float]], waiting: list[tuple[Row, float]], top: int
+) -> list[tuple[Row, float]]:
+    """One ranking of two whose scores cannot be compared: by the places in each."""
+    if not waiting:
+        return found[:top]
+    if not found:
+        return waiting[:top]
+    rows: dict[UUID, Row] = {}
+    scores: dict[UUID, float] = {}
+    for ranking in (found, waiting):
+        for place, (row, _) in enumerate(ranking):
+            rows[row["id"]] = row
+            share = 1.0 / (_RANK + 1 + place)
+            scores[row["id"]] = max(scores.get(row["id"], 0.0), share)
+    best = sorted(rows, key=lambda key: -scores[key])[:top]
+    return [(rows[key], scores[key]) for key in best]

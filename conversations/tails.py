@@ -1,0 +1,195 @@
+"""Following recordings: one reader per recording and worker, however many clients follow it.
+
+Every round asks how far the recordings are, reads what is new of each once, and looks who of those
+who follow may still see it. That comes after reading, so that nothing recorded after a revocation
+reaches the revoked.
+"""
+
+import asyncio
+from bisect import bisect_right
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+import orjson
+
+from conversations.answers import Row
+from conversations.recorder import IN_PROGRESS, TextLog
+from conversations.statements import load
+from postgres.database import Database
+from postgres.errors import StoreUnavailable
+from conversations.errors import Unavailable
+
+_ROUND_SECONDS = 0.04
+_PAUSE_SECONDS = 0.5
+_COMMENT_SECONDS = 10.0
+_LONGEST_TOKEN = 64 * 1024
+COMMENT = b": still here\n\n"
+
+
+class Tail:
+    """What this worker knows of one recording, and who follows it."""
+
+    def __init__(self, row: Row) -> None:
+        self.key: UUID = row["id"]
+        self.group: UUID = row["group_id"]
+        self.status: str = IN_PROGRESS
+        self.message: UUID | None = row["message_id"]
+        self.length = 0
+        self.is_gone = False
+        self.followers: dict[object, str] = {}
+        self.revoked: set[str] = set()
+        self._firsts: list[int] = []
+        self._pieces: list[str] = []
+        self._changed = asyncio.Event()
+        self._event: tuple[int, int, bytes] = (-1, -1, b"")
+        self.reading = asyncio.Lock()
+
+    @property
+    def is_over(self) -> bool:
+        return self.status != IN_PROGRESS
+
+    def add(self, text: str) -> None:
+        self._firsts.append(self.length)
+        self._pieces.append(text)
+        self.length += len(text)
+
+    def tell(self) -> None:
+        """Wake all who wait for something new."""
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def wait(self) -> bool:
+        """Until something is new; False when nothing was for a while."""
+        try:
+            async with asyncio.timeout(_COMMENT_SECONDS):
+                await self._changed.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def token(self, start: int) -> tuple[bytes, int] | None:
+        """An event with the text from a character on, and where it ends; None: nothing there yet."""
+        if start >= self.length:
+            return None
+        first, end, event = self._event
+        if first == start and end == self.length:
+            return event, end  # nearly all followers are at the same place
+        index = bisect_right(self._firsts, start) - 1
+        text = "".join(self._pieces[index:])[start - self._firsts[index] :][:_LONGEST_TOKEN]
+        end = start + len(text)
+        event = sse("token", f"{self.key}:{end}", {"content": text, "offset": end})
+        self._event = (start, end, event)
+        return event, end
+
+    def end(self) -> bytes:
+        data = {"status": self.status, "offset": self.length, "messageId": self.message}
+        return sse("end", f"{self.key}:end", data)
+
+
+class Tails:
+    """All recordings that clients of this worker follow."""
+
+    def __init__(self, database: Database, text: TextLog) -> None:
+        self._database = database
+        self._text = text
+        self._tails: dict[UUID, Tail] = {}
+        self._wanted = asyncio.Event()
+
+    async def follow(self, row: Row, user: str, start: int) -> AsyncIterator[bytes]:
+        """The events of a recording from a character on, until it ends or the user is shut out."""
+        tail = self._tails.get(row["id"])
+        if tail is None:
+            tail = self._tails[row["id"]] = Tail(row)
+        me = object()
+        tail.followers[me] = user
+        self._wanted.set()
+        try:
+            # Somebody who was let in again after a revocation follows anew.
+            tail.revoked.discard(user)
+            await self._update(tail, await self._state(tail))
+            if self._may_not(tail, user):
+                return
+            beginning = {
+                "recordingId": row["id"],
+                "status": tail.status,
+                "offset": start,
+                "messageId": tail.message,
+            }
+            yield sse("start", f"{row['id']}:{start}", beginning)
+            async for event in self._events(tail, user, start):
+                yield event
+        finally:
+            del tail.followers[me]
+            if not tail.followers:
+                self._tails.pop(tail.key, None)
+
+    async def _events(self, tail: Tail, user: str, start: int) -> AsyncIterator[bytes]:
+        while not self._may_not(tail, user):
+            token = tail.token(start)
+            if token is not None:
+                event, start = token
+                yield event
+            elif tail.is_over:
+                yield tail.end()
+                return
+            elif not await tail.wait():
+                yield COMMENT
+
+    @staticmethod
+    def _may_not(tail: Tail, user: str) -> bool:
+        return tail.is_gone or user in tail.revoked
+
+    async def run(self) -> None:
+        """Rounds, for as long as anybody follows anything."""
+        while True:
+            if not self._tails:
+                self._wanted.clear()
+                await self._wanted.wait()
+            try:
+                await self._round()
+            except (StoreUnavailable, Unavailable):
+                await asyncio.sleep(_PAUSE_SECONDS)  # logged where it happened
+            await asyncio.sleep(_ROUND_SECONDS)
+
+    async def _round(self) -> None:
+        tails = [tail for tail in self._tails.values() if not tail.is_over]
+        states = await self._states(tails)
+        for tail in tails:
+            state = states.get(tail.key)
+            if state is None or state["length"] != tail.length or state["status"] != tail.status:
+                await self._update(tail, state)
+
+    async def _state(self, tail: Tail) -> Row | None:
+        return (await self._states([tail])).get(tail.key)
+
+    async def _states(self, tails: list[Tail]) -> dict[UUID, Row]:
+        if not tails:
+            return {}
+        keys = [tail.key for tail in tails]
+        rows = await self._database.fetch(load("recording_states"), keys)
+        return {row["id"]: await self._text.current(row) for row in rows}
+
+    async def _update(self, tail: Tail, state: Row | None) -> None:
+        """Read what is new, then see who may have it, and only then show it."""
+        async with tail.reading:
+            if state is None:
+                tail.is_gone = True
+                tail.tell()
+                return
+            text = ""
+            if state["length"] > tail.length:
+                text = await self._text.read(tail.key, tail.length)
+            users = list(set(tail.followers.values()))
+            rows = await self._database.fetch(load("still_members"), tail.group, users)
+            tail.revoked |= set(users) - {row["user_id"] for row in rows}
+            if text:
+                tail.add(text)
+            # An end is told after all of the text, which may have grown since the state was read.
+            if state["status"] != IN_PROGRESS and tail.length >= state["length"]:
+                tail.status, tail.message = state["status"], state["message_id"]
+            tail.tell()
+
+
+def sse(event: str, key: str, data: object) -> bytes:
+    """One server-sent event; JSON has no line breaks, so it fits on one line."""
+    return b"id: %b\nevent: %b\ndata: %b\n\n" % (key.encode(), event.encode(), orjson.dumps(data))

@@ -1,0 +1,132 @@
+"""The text of recordings in Redis until they end: fewer writes for PostgreSQL while a model streams.
+
+A recording is a list of pieces, each with the number of characters before it in front, and a hash
+with its length. One script appends, so that a piece is there whole or not at all. When the recording
+ends its text goes to PostgreSQL, where replays find it.
+"""
+
+import logging
+import time
+from collections.abc import Awaitable
+from datetime import timedelta
+from typing import Any, cast
+from uuid import UUID
+
+import asyncpg
+import redis.asyncio as redis
+
+from conversations.answers import Row
+from conversations.errors import Unavailable
+from conversations.recorder import IN_PROGRESS, MAX_RECORDING, Piece
+from conversations.statements import load
+from postgres.database import Database
+
+_KEPT_SECONDS = 24 * 60 * 60
+_TIMEOUT_SECONDS = 5.0
+_LOOKED_AT = 64
+
+# Where it ends now: -1 when it is closed, -2 when the piece does not fit there.
+_APPEND = """
+local length = tonumber(redis.call('HGET', KEYS[1], 'length') or '0')
+if redis.call('HGET', KEYS[1], 'closed') then return {-1, length} end
+local offset = tonumber(ARGV[1])
+local size = tonumber(ARGV[3])
+if (offset >= 0 and offset ~= length) or length + size > tonumber(ARGV[4]) then
+    return {-2, length}
+end
+if size > 0 then
+    redis.call('RPUSH', KEYS[2], length .. ':' .. ARGV[2])
+    redis.call('HSET', KEYS[1], 'length', length + size)
+    redis.call('EXPIRE', KEYS[2], ARGV[6])
+end
+redis.call('HSET', KEYS[1], 'at', ARGV[5])
+redis.call('EXPIRE', KEYS[1], ARGV[6])
+return {length + size, length + size}
+"""
+
+log = logging.getLogger(__name__)
+
+
+class RedisText:
+    """Pieces in Redis, and in PostgreSQL once the recording has ended."""
+
+    def __init__(self, database: Database, url: str) -> None:
+        self._database = database
+        self._redis = redis.Redis.from_url(
+            url,
+            decode_responses=True,
+            socket_timeout=_TIMEOUT_SECONDS,
+            socket_connect_timeout=_TIMEOUT_SECONDS,
+        )
+        self._append = self._redis.register_script(_APPEND)
+
+    async def close(self) -> None:
+        await self._redis.aclose()
+
+    async def append(self, row: Row | None, key: UUID, piece: Piece) -> Row | None:
+        offset = -1 if piece.offset is None else piece.offset
+        arguments = [offset, piece.content, len(piece.content), MAX_RECORDING, time.time()]
+        outcome, _ = await self._ask(
+            self._append(keys=_keys(key), args=[*arguments, _KEPT_SECONDS])
+        )
+        if outcome < 0 or row is None:
+            return None
+        return {**row, "length": outcome}
+
+    async def current(self, row: Row) -> Row:
+        if row["status"] != IN_PROGRESS:
+            return row
+        length = await self._ask(self._redis.hget(_keys(row["id"])[0], "length"))
+        return {**row, "length": max(int(length or 0), row["length"])}
+
+    async def read(self, key: UUID, start: int) -> str:
+        settled = await self._database.fetch(load("read_recorded"), key, start)
+        pieces = [(row["first"], row["content"]) for row in settled]
+        if not pieces:
+            pieces = await self._pieces(key, start)
+        if not pieces:
+            return ""
+        return "".join(text for _, text in pieces)[max(0, start - pieces[0][0]) :]
+
+    async def _pieces(self, key: UUID, start: int) -> list[tuple[int, str]]:
+        """The pieces from a character on: a reader is mostly near the end."""
+        looked_at = _LOOKED_AT
+        while True:
+            raw = await self._ask(self._redis.lrange(_keys(key)[1], -looked_at, -1))
+            pieces = [(int(first), text) for first, _, text in (it.partition(":") for it in raw)]
+            if len(raw) < looked_at or pieces[0][0] <= start:
+                return pieces
+            looked_at *= 4
+
+    async def settle(self, connection: asyncpg.Connection, row: Row) -> Row:
+        if row["length"]:
+            return row  # done before
+        state, pieces = _keys(row["id"])
+        pipeline = self._redis.pipeline(transaction=True)
+        pipeline.hset(state, "closed", "1")
+        pipeline.expire(state, _KEPT_SECONDS)
+        pipeline.lrange(pieces, 0, -1)
+        *_, raw = await self._ask(pipeline.execute())
+        text = "".join(piece.partition(":")[2] for piece in raw)
+        if not text:
+            return row
+        settled: Row = await connection.fetchrow(
+            load("append_recorded"), row["id"], row["agent_id"], 0, text, MAX_RECORDING
+        )
+        return settled
+
+    async def is_quiet(self, row: Row, idle: timedelta) -> bool:
+        at = await self._ask(self._redis.hget(_keys(row["id"])[0], "at"))
+        return at is None or time.time() - float(at) > idle.total_seconds()
+
+    @staticmethod
+    async def _ask(answer: Any) -> Any:
+        try:
+            return await cast(Awaitable[Any], answer)
+        except (redis.RedisError, OSError) as error:
+            log.warning("redis failed", extra={"reason": type(error).__name__})
+            raise Unavailable("the store of responses cannot be reached") from None
+
+
+def _keys(key: UUID) -> list[str]:
+    return [f"memory-conversations:{key}:state", f"memory-conversations:{key}:text"]
