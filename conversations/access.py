@@ -42,7 +42,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a caller got: a conversation, its group, and the level; agents on their own have none."""
+    """What a caller got: a conversation, its group, and the level (none for an agent alone)."""
 
     conversation: UUID
     group: UUID

@@ -1,26 +1,34 @@
 """Rows as the objects of the API."""
 
-from collections.abc import Mapping
-from datetime import datetime
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Protocol
 from uuid import UUID
 
 import orjson
 from starlette.responses import Response
 
 from conversations.access import Level
-from contract import format_time
 
-Row = Mapping[str, Any]
-"""A row of the database, or what will be one."""
 
-_OPTIONS = orjson.OPT_UTC_Z
+class Row(Protocol):
+    """A row of the database, or what will be one."""
+
+    def __getitem__(self, column: str, /) -> Any: ...
+
+    def keys(self) -> Iterable[str]: ...
+
+
 PREVIEW = 200
 
 
 def answer(status: int, body: Any) -> Response:
     """A JSON answer; times in UTC with `Z`."""
-    return Response(orjson.dumps(body, option=_OPTIONS), status, media_type="application/json")
+    return Response(encode(body), status, media_type="application/json")
+
+
+def encode(body: Any) -> bytes:
+    """JSON; asyncpg has a class of its own for UUIDs, which orjson would not know."""
+    return orjson.dumps(body, default=str, option=orjson.OPT_UTC_Z)
 
 
 NOTHING = 204
@@ -129,7 +137,3 @@ def text_of(content: Any) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(part["text"] for part in content if part.get("type") == "text")
-
-
-def time_text(moment: datetime) -> str:
-    return format_time(moment)

@@ -20,6 +20,7 @@ from conversations.errors import BadRequest, NotFound, Unavailable
 from conversations.statements import load
 from postgres.connection import DATA_FAULTS
 from postgres.database import Database
+from postgres.errors import StoreUnavailable
 
 _AT_ONCE = 2
 _MAX_ROWS = 1000
@@ -177,7 +178,7 @@ class Appends:
                 refusal = BadRequest("content", "cannot be stored")
             _fail(group[0], refusal)
             return
-        except Exception as error:
+        except StoreUnavailable as error:
             for append in group:
                 _fail(append, error)
             return

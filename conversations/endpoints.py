@@ -103,18 +103,12 @@ def _transfers(transfers: Transfers) -> list[Endpoint]:
 
 
 def _responses(responses: Responses | None) -> list[Endpoint]:
-    none = NoResponses()
-    start, append, cancel = none.refuse, none.refuse, none.refuse
-    follow, check = none.follow, none.check
-    if responses is not None:
-        start, append, cancel = responses.start, responses.append, responses.cancel
-        follow, check = responses.follow, responses.check
+    of = responses or NoResponses()
     c, a = _CONVERSATION, _AGENT
     return [
-        Endpoint("POST", f"{a}/response/{{recordingId}}", Level.WRITER, append),
-        Endpoint("POST", f"{a}/response", Level.WRITER, start),
-        Endpoint("GET", f"{c}/response", Level.READER, follow),
-        Endpoint("POST", f"{c}/cancel-response", Level.WRITER, cancel),
-        # Before the path of a conversation, which it would be taken for.
-        Endpoint("POST", f"{_USER}/conversations/resume-check", None, check),
+        Endpoint("POST", f"{a}/response/{{recordingId}}", Level.WRITER, of.append),
+        Endpoint("POST", f"{a}/response", Level.WRITER, of.start),
+        Endpoint("GET", f"{c}/response", Level.READER, of.follow),
+        Endpoint("POST", f"{c}/cancel-response", Level.WRITER, of.cancel),
+        Endpoint("POST", f"{_USER}/conversations/resume-check", None, of.check),
     ]

@@ -73,7 +73,7 @@ class Fields:
         value = self._value.get(field)
         if value is None:
             return None
-        digits = str(value.contents) if isinstance(value, exact.Number) else ""
+        digits = exact.dumps(value) if isinstance(value, exact.Number) else ""
         if not _WHOLE.fullmatch(digits):
             raise self.refuse(field, "must be an integer")
         number = int(digits.partition(".")[0])

@@ -15,7 +15,7 @@ from conversations.fields import Fields
 from conversations.ids import new_id
 from conversations.messages import is_visible
 from conversations.paths import on_path
-from conversations.statements import load
+from conversations.statements import load, one
 from postgres.database import Database
 
 
@@ -67,7 +67,7 @@ class Forks:
                 raise NotFound("conversation", str(call.conversation))
             if draft is not None:
                 await append_in(connection, row["id"], [draft])
-                row = await connection.fetchrow(load("get_conversation"), row["id"])
+                return await one(connection, "get_conversation", row["id"])
         return row
 
     async def _made_before(self, target: Row, draft: Draft | None) -> Row:

@@ -1,15 +1,18 @@
 """From the outbox to the plugin: every message that users see, once and in order.
 
 One worker of all does it, whoever has the lock. A row of the outbox goes away once the plugin has
-answered, and not before; told twice after a crash, the plugin keeps one memory, because the memory's
-id is the message's.
+answered, and not before. Told twice after a crash, the plugin keeps one memory: its id is the
+message's.
 """
 
 import asyncio
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID
+
+import asyncpg
 
 from contract import (
     BadRequest,
@@ -78,11 +81,11 @@ class Index:
                             await connection.execute("SELECT pg_advisory_unlock($1)", lock)
             await asyncio.sleep(_ELSEWHERE_SECONDS)
 
-    async def _work(self, connection: object) -> None:
+    async def _work(self, connection: asyncpg.Connection) -> None:
         pause = _IDLE_SECONDS
         while True:
             # Asked of the connection that has the lock: when that is gone, so is the lock.
-            rows = await connection.fetch(load("take_outbox"), _ROWS)  # type: ignore[attr-defined]
+            rows = await connection.fetch(load("take_outbox"), _ROWS)
             try:
                 for run in _runs(rows):
                     await self._tell(run)
@@ -154,12 +157,11 @@ class Index:
         try:
             results = await self._plugin.batch([entry.write for entry in entries])
         except BadRequest:
-            results = [None] * len(entries)  # type: ignore[list-item]
-        refused: list[int] = []
-        for entry, result in zip(entries, results, strict=True):
-            if result is None or isinstance(result, BatchFailure):
-                refused += await self._write_one(entry)
-        return refused
+            failed = entries
+        else:
+            pairs = zip(entries, results, strict=True)
+            failed = [entry for entry, result in pairs if isinstance(result, BatchFailure)]
+        return [key for entry in failed for key in await self._write_one(entry)]
 
     async def _write_one(self, entry: _Entry) -> list[int]:
         """Alone, into a namespace made anew if it has to be; the id when it is refused."""
@@ -193,10 +195,8 @@ class Index:
 
     async def _drop(self, row: Row) -> None:
         self._known.discard(row["group_id"])
-        try:
+        with suppress(NotFound):  # it never had it
             await self._plugin.delete_namespace(namespace_of(row["group_id"]))
-        except NotFound:
-            pass  # it never had it
 
     async def _done(self, ids: list[int]) -> None:
         if ids:

@@ -9,7 +9,7 @@ from conversations.answers import Row, answer, nothing
 from conversations.calls import Call
 from conversations.errors import Conflict, NotFound
 from conversations.fields import Fields, is_user
-from conversations.statements import load
+from conversations.statements import load, one
 from postgres.database import Database
 
 _OWNER_STAYS = "the owner's membership changes only by a transfer of ownership"
@@ -39,7 +39,7 @@ class Members:
             known = await connection.fetchrow(load("find_member"), call.place.group, user)
             if known is not None and known["level"] == Level.OWNER:
                 raise Conflict(_OWNER_STAYS)
-            row = await connection.fetchrow(load("share"), call.place.group, user, level)
+            row = await one(connection, "share", call.place.group, user, level)
         is_new = known is None
         return answer(201 if is_new else 200, answers.membership(row, call.conversation))
 
@@ -52,7 +52,7 @@ class Members:
             known = await self._known(connection, call, user)
             if known["level"] == Level.OWNER:
                 raise Conflict(_OWNER_STAYS)
-            row = await connection.fetchrow(load("share"), call.place.group, user, level)
+            row = await one(connection, "share", call.place.group, user, level)
         return answer(200, answers.membership(row, call.conversation))
 
     async def remove(self, call: Call) -> Response:

@@ -63,7 +63,7 @@ class Memory:
         if locked is None:
             raise NotFound("conversation", str(call.conversation))
         epoch = await newest_epoch(connection, call.conversation, call.agent)
-        known: list[Row] = []
+        known: Sequence[Row] = []
         if epoch is not None:
             known = await connection.fetch(
                 load("newest_memory"), call.conversation, call.agent, epoch

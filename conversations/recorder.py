@@ -19,7 +19,7 @@ from conversations.appends import append_in
 from conversations.drafts import Draft
 from conversations.errors import BadRequest, Conflict, Forbidden, NotFound, Unavailable
 from conversations.ids import new_id
-from conversations.statements import load
+from conversations.statements import load, one
 from postgres.database import Database
 
 IN_PROGRESS = "in_progress"
@@ -99,8 +99,9 @@ class Recorder:
                 row = await connection.fetchrow(load("lock_recording"), before)
                 if row is not None and row["status"] == IN_PROGRESS:
                     await self._end(connection, row, "superseded", None)
-            return await connection.fetchrow(
-                load("start_recording"),
+            return await one(
+                connection,
+                "start_recording",
                 new_id(),
                 conversation,
                 locked["group_id"],
@@ -140,13 +141,13 @@ class Recorder:
                 if _repeats_end(row, piece):
                     return row
                 raise Conflict(f"the recording is {row['status']}", status=row["status"])
-            row = await self.text.settle(connection, row)
+            settled = await self.text.settle(connection, row)
             if piece.content or piece.offset is not None:
-                row = await self._append_last(connection, row, piece)
+                settled = await self._append_last(connection, settled, piece)
             status = "failed" if piece.error is not None else "completed"
-            if status == "completed" and row["cancel_requested"]:
+            if status == "completed" and settled["cancel_requested"]:
                 status = "cancelled"
-            return await self._end(connection, row, status, piece.digest)
+            return await self._end(connection, settled, status, piece.digest)
 
     async def _append_last(self, connection: asyncpg.Connection, row: Row, piece: Piece) -> Row:
         """The text of the call that ends a recording."""
@@ -174,13 +175,13 @@ class Recorder:
     async def _end(
         self, connection: asyncpg.Connection, row: Row, status: str, ending: str | None
     ) -> Row:
-        """End a recording in progress; both locks are held. What is to be stored is, in one step."""
+        """End a recording in progress, both locks held, and store its text where that is asked."""
         row = await self.text.settle(connection, row)
         message = row["message_id"]
         if row["store"]:
             message = await self._store(connection, row)
-        return await connection.fetchrow(
-            load("end_recording"), row["id"], status, ending, message, row["length"]
+        return await one(
+            connection, "end_recording", row["id"], status, ending, message, row["length"]
         )
 
     @staticmethod

@@ -119,10 +119,12 @@ class Responses:
 class NoResponses:
     """The same endpoints with the resumer `none`."""
 
-    async def refuse(self, _call: Call) -> Response:
+    async def start(self, call: Call) -> Response:  # noqa: ARG002
         raise Conflict("responses are not recorded here: the resumer is none")
 
-    async def follow(self, _call: Call) -> Response:
+    append = cancel = start
+
+    async def follow(self, call: Call) -> Response:  # noqa: ARG002
         return nothing()
 
     async def check(self, call: Call) -> Response:

@@ -154,7 +154,7 @@ class Search:
         self, found: Sequence[tuple[Row, float]], query: str
     ) -> list[dict[str, Any]]:
         texts = [row["text"] for row, _ in found]
-        headlines: list[Row] = []
+        headlines: Sequence[Row] = []
         if texts:
             headlines = await self._database.fetch(load("headlines"), texts, query)
         return [
@@ -168,13 +168,13 @@ class Search:
 
 
 def _merge(
-    found: list[tuple[Row, float]], waiting: list[tuple[Row, float]], top: int
+    found: Sequence[tuple[Row, float]], waiting: Sequence[tuple[Row, float]], top: int
 ) -> list[tuple[Row, float]]:
     """One ranking of two whose scores cannot be compared: by the places in each."""
     if not waiting:
-        return found[:top]
+        return list(found[:top])
     if not found:
-        return waiting[:top]
+        return list(waiting[:top])
     rows: dict[UUID, Row] = {}
     scores: dict[UUID, float] = {}
     for ranking in (found, waiting):

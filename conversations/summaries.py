@@ -3,6 +3,7 @@
 import asyncpg
 from starlette.responses import Response
 
+from contract import format_time
 from conversations import answers, exact
 from conversations.answers import Row, answer
 from conversations.appends import stored
@@ -13,7 +14,6 @@ from conversations.fields import MAX_CONTENT, Fields
 from conversations.ids import new_id
 from conversations.paths import on_path
 from conversations.statements import load
-from contract import format_time
 from postgres.database import Database
 
 

@@ -10,14 +10,12 @@ from bisect import bisect_right
 from collections.abc import AsyncIterator
 from uuid import UUID
 
-import orjson
-
-from conversations.answers import Row
+from conversations.answers import Row, encode
+from conversations.errors import Unavailable
 from conversations.recorder import IN_PROGRESS, TextLog
 from conversations.statements import load
 from postgres.database import Database
 from postgres.errors import StoreUnavailable
-from conversations.errors import Unavailable
 
 _ROUND_SECONDS = 0.04
 _PAUSE_SECONDS = 0.5
@@ -68,7 +66,7 @@ class Tail:
         return True
 
     def token(self, start: int) -> tuple[bytes, int] | None:
-        """An event with the text from a character on, and where it ends; None: nothing there yet."""
+        """An event with the text from a character on, and where it ends; None: nothing yet."""
         if start >= self.length:
             return None
         first, end, event = self._event
@@ -192,4 +190,4 @@ class Tails:
 
 def sse(event: str, key: str, data: object) -> bytes:
     """One server-sent event; JSON has no line breaks, so it fits on one line."""
-    return b"id: %b\nevent: %b\ndata: %b\n\n" % (key.encode(), event.encode(), orjson.dumps(data))
+    return b"id: %b\nevent: %b\ndata: %b\n\n" % (key.encode(), event.encode(), encode(data))

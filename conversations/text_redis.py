@@ -1,8 +1,8 @@
-"""The text of recordings in Redis until they end: fewer writes for PostgreSQL while a model streams.
+"""The text of recordings in Redis until they end: fewer writes for PostgreSQL.
 
 A recording is a list of pieces, each with the number of characters before it in front, and a hash
-with its length. One script appends, so that a piece is there whole or not at all. When the recording
-ends its text goes to PostgreSQL, where replays find it.
+with its length. One script appends, so that a piece is there whole or not at all. When the
+recording ends its text goes to PostgreSQL, where replays find it.
 """
 
 import logging
@@ -18,7 +18,7 @@ import redis.asyncio as redis
 from conversations.answers import Row
 from conversations.errors import Unavailable
 from conversations.recorder import IN_PROGRESS, MAX_RECORDING, Piece
-from conversations.statements import load
+from conversations.statements import load, one
 from postgres.database import Database
 
 _KEPT_SECONDS = 24 * 60 * 60
@@ -65,10 +65,10 @@ class RedisText:
 
     async def append(self, row: Row | None, key: UUID, piece: Piece) -> Row | None:
         offset = -1 if piece.offset is None else piece.offset
-        arguments = [offset, piece.content, len(piece.content), MAX_RECORDING, time.time()]
-        outcome, _ = await self._ask(
-            self._append(keys=_keys(key), args=[*arguments, _KEPT_SECONDS])
-        )
+        size, now = len(piece.content), time.time()
+        limits: list[str | int | float] = [MAX_RECORDING, now, _KEPT_SECONDS]
+        arguments = [offset, piece.content, size, *limits]
+        outcome, _ = await self._ask(self._append(keys=_keys(key), args=arguments))
         if outcome < 0 or row is None:
             return None
         return {**row, "length": outcome}
@@ -110,10 +110,9 @@ class RedisText:
         text = "".join(piece.partition(":")[2] for piece in raw)
         if not text:
             return row
-        settled: Row = await connection.fetchrow(
-            load("append_recorded"), row["id"], row["agent_id"], 0, text, MAX_RECORDING
+        return await one(
+            connection, "append_recorded", row["id"], row["agent_id"], 0, text, MAX_RECORDING
         )
-        return settled
 
     async def is_quiet(self, row: Row, idle: timedelta) -> bool:
         at = await self._ask(self._redis.hget(_keys(row["id"])[0], "at"))

@@ -45,7 +45,7 @@ class SignedTokens:
     async def user(self, token: str) -> str:
         keys = 0 if self._keys is None else self._keys.generation
         found = self._known.get(token)
-        # A key that was withdrawn takes its tokens with it: those of an older key set are checked again.
+        # A key that was withdrawn takes its tokens with it: with new keys all are checked again.
         if found is not None and found[1] > time.time() and found[2] == keys:
             if self._keys is not None:
                 await self._keys.refresh()
@@ -141,7 +141,7 @@ class Agents:
         self._keys = keys
 
     def name(self, key: str) -> str:
-        """The agent whose key this is, or `Unauthorized`; every key is compared in constant time."""
+        """The agent whose key this is, or `Unauthorized`; compared in constant time."""
         given = key.encode("latin-1")  # as Starlette reads headers
         found = [name for name, known in self._keys.items() if hmac.compare_digest(given, known)]
         if not found:

@@ -9,7 +9,7 @@ from conversations.calls import Call
 from conversations.cursors import START, make_cursor, read_cursor
 from conversations.errors import Conflict, Forbidden, NotFound
 from conversations.ids import new_id
-from conversations.statements import load
+from conversations.statements import load, one
 from postgres.database import Database
 
 ROLES = ("all", "sender", "recipient")
@@ -51,7 +51,7 @@ class Transfers:
                     call.user,
                     recipient,
                 )
-            row = await connection.fetchrow(load("find_transfer"), key, call.user)
+            row = await one(connection, "find_transfer", key, call.user)
         return answer(202, answers.transfer(row))
 
     async def list_page(self, call: Call) -> Response:
@@ -111,7 +111,7 @@ class Transfers:
                 await self._carry_out(connection, row, status)
             elif row["status"] != status:
                 raise Conflict(f"the transfer is {row['status']}", status=row["status"])
-            row = await connection.fetchrow(load("find_transfer"), key, call.user)
+            row = await one(connection, "find_transfer", key, call.user)
         return answer(200, answers.transfer(row))
 
     @staticmethod
