@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from importlib.metadata import version
 
-from serving.plugin import plugin_for
 from starlette.applications import Starlette
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
@@ -37,6 +36,7 @@ from serving.background import background
 from serving.errors import Refused
 from serving.guard import application
 from serving.metrics import Metrics, metrics_route
+from serving.plugin import plugin_for
 
 NAME = "memory-conversations"
 _PLUGIN_HEALTH_SECONDS = 1.0

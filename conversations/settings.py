@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from serving.plugin import PluginSettings
-
 from conversations.tokens import read_agent_keys
 from postgres.settings import DatabaseSettings
 from serving.errors import BadSetting
+from serving.plugin import PluginSettings
 from serving.settings import ServerSettings, listen_on, setting
 
 _HOSTS = ("127.0.0.1:", "localhost:", "[::1]:", "unix:")
