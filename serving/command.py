@@ -27,7 +27,7 @@ def command(service: Service[S]) -> typer.Typer:
     known = settings_of(service.settings)
 
     @app.callback(invoke_without_command=True, help=service.summary)
-    @_takes(known)
+    @takes(known)
     def _serve(context: typer.Context, **values: Any) -> None:
         if context.invoked_subcommand is None:
             settings = service.settings(**values)
@@ -38,7 +38,7 @@ def command(service: Service[S]) -> typer.Typer:
         run_migration = service.migrate
 
         @app.command()
-        @_takes([setting for setting in known if setting.name in _MIGRATING])
+        @takes([setting for setting in known if setting.name in _MIGRATING])
         def migrate(**values: Any) -> None:
             """Bring the database's schema up to date, and exit."""
             settings = service.settings(**values)
@@ -57,7 +57,7 @@ def run(app: typer.Typer, name: str) -> None:
         sys.exit(error.exit_code)
 
 
-def _takes(
+def takes(
     settings: Collection[Setting],
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the flags and environment variables of these settings."""

@@ -80,13 +80,13 @@ class Protocol(HttpToolsProtocol):
         self._half_closed = True
         if self._unanswered and self._unanswered[0].response_started:
             for cycle in self._unanswered:
-                _abandon(cycle)
+                abandon(cycle)
             return False
         return self._closes_after_answers()
 
     def connection_lost(self, exc: Exception | None) -> None:
         for cycle in self._unanswered:
-            _abandon(cycle)
+            abandon(cycle)
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
@@ -112,7 +112,7 @@ class Protocol(HttpToolsProtocol):
         """An answer has begun and is not complete: who has closed meanwhile does not read it."""
         if self._half_closed:
             for cycle in self._unanswered:
-                _abandon(cycle)
+                abandon(cycle)
             self.transport.close()
 
     def _closes_after_answers(self) -> bool:
@@ -120,7 +120,7 @@ class Protocol(HttpToolsProtocol):
         whole = [cycle for cycle in self._unanswered if not cycle.more_body]
         for cycle in self._unanswered:
             if cycle.more_body:
-                _abandon(cycle)
+                abandon(cycle)
         if whole:
             whole[-1].keep_alive = False
         return bool(whole)
@@ -189,7 +189,7 @@ def _nothing() -> None:
     """Where an answer was complete at once."""
 
 
-def _abandon(cycle: RequestResponseCycle) -> None:
+def abandon(cycle: RequestResponseCycle) -> None:
     """Its handler gets no more of the body, and what it says goes nowhere."""
     cycle.disconnected = True
     cycle.message_event.set()

@@ -47,6 +47,7 @@ class Service(Generic[S]):
     create_app: Callable[[S], ASGIApp]
     migrate: Callable[[S], None] | None = None
     bad_request: protocol.BadRequestBody = protocol.bad_request
+    http: type[protocol.Protocol] = protocol.Protocol
 
     @property
     def log_packages(self) -> tuple[str, ...]:
@@ -91,7 +92,7 @@ class Service(Generic[S]):
             factory=True,
             interface="asgi3",
             lifespan="on",
-            http=_http(),
+            http=_http(self.http),
             loop=_loop(),
             ws="none",
             access_log=False,
@@ -120,9 +121,9 @@ def stop_on_signals() -> None:
         signal.signal(handled, stop)
 
 
-def _http() -> Any:
+def _http(spoken: type[protocol.Protocol]) -> Any:
     if find_spec("httptools"):
-        return protocol.Protocol
+        return spoken
     log.error("httptools is not installed: every request takes several times as long")
     return "h11"
 
