@@ -1,0 +1,58 @@
+"""Who may do what: management token, API keys, and the tokens of a development server."""
+
+import hmac
+import os
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+
+from recall.memory import is_owner
+
+DEV_MANAGEMENT_TOKEN = "test-management"  # noqa: S105 - a published word, refused off loopback
+TOKEN_FILE = "recall-management-token"  # noqa: S105
+
+
+def bearer_of(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+    """The token of `Authorization: Bearer`, else of `x-api-key`."""
+    found = {name: value for name, value in headers if name in (b"authorization", b"x-api-key")}
+    scheme, _, token = found.get(b"authorization", b"").partition(b" ")
+    if scheme.lower() == b"bearer" and token.strip():
+        return token.strip().decode("latin-1")
+    key = found.get(b"x-api-key", b"").strip()
+    return key.decode("latin-1") if key else None
+
+
+def same(given: str | None, token: str | None) -> bool:
+    """Whether a token is the expected one, in the same time for every wrong one."""
+    if given is None or token is None:
+        return False
+    return hmac.compare_digest(
+        given.encode("latin-1", "replace"), token.encode("latin-1", "replace")
+    )
+
+
+def dev_owner(token: str) -> str | None:
+    """The owner that a development server sees in any token."""
+    try:
+        name = token.encode("latin-1").decode()
+    except (UnicodeDecodeError, UnicodeEncodeError):
+        name = token
+    return name if is_owner(name) else None
+
+
+def management_token(data_dir: Path) -> tuple[str, bool]:
+    """The token that is kept in the data directory, and whether it was made just now."""
+    path = data_dir / TOKEN_FILE
+    data_dir.mkdir(parents=True, exist_ok=True)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        kept = path.read_text("ascii").strip()
+        if kept:
+            return kept, False
+        path.unlink()
+        return management_token(data_dir)
+    token = secrets.token_urlsafe(32)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(token + "\n")
+    return token, True

@@ -1,0 +1,98 @@
+"""The memory settings that people change while the server runs, kept in PostgreSQL.
+
+`recall.settings` are the flags that the command starts with; these are what the dashboard shows.
+"""
+
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from contract.scalars import WHOLE, check_text
+from recall.injection import Placement, Providers
+from recall.retrieval import MAX_BUDGET, Scope
+
+MAX_NAMES = 50
+
+
+def _check_url(value: str) -> str:
+    check_text(value)
+    try:
+        parts = urlsplit(value)
+        has_host = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        has_host = False
+    if not has_host or parts.scheme not in ("http", "https") or not parts.path.endswith("/v1"):
+        raise ValueError("must be an http or https URL that ends in /v1")
+    if parts.query or parts.fragment or any(c.isspace() for c in value):
+        raise ValueError("must be a URL without query, fragment and white space")
+    return value
+
+
+def _not_blank(value: str) -> str:
+    check_text(value)
+    if not value.strip():
+        raise ValueError("must not be blank")
+    return value
+
+
+def _not_null(value: Any) -> Any:
+    if value is None:
+        raise ValueError("must not be null")
+    return value
+
+
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_not_blank)]
+NOT_NULL = BeforeValidator(_not_null)
+
+
+class Configuration(BaseModel):
+    """Every setting with its default; a value out of range is refused, naming the field."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    enabled: bool = True
+    extractionEnabled: bool = True
+    injectionEnabled: bool = True
+    maxTokens: Annotated[int, Field(ge=0, le=16000), WHOLE] = 2000
+    retentionDays: Annotated[int, Field(ge=1, le=365), WHOLE] = 30
+    strategy: Literal["recent", "semantic", "hybrid"] = "hybrid"
+    scope: Scope = "apiKey"
+    placement: Placement = "auto"
+    providersWithoutSystem: Annotated[list[Name], Field(max_length=MAX_NAMES)] = Field(
+        default_factory=list
+    )
+    providersSystemFirst: Annotated[list[Name], Field(max_length=MAX_NAMES)] = Field(
+        default_factory=list
+    )
+    retrievalBudgetMs: Annotated[int, Field(ge=1, le=5000), WHOLE] = 250
+    embeddingUrl: Annotated[str, Field(max_length=2000), AfterValidator(_check_url)] | None = None
+    embeddingModel: Name | None = None
+    skillsEnabled: bool = False
+
+    @property
+    def effective_max_tokens(self) -> int:
+        """What the walk uses at most."""
+        return min(self.maxTokens, MAX_BUDGET)
+
+    @property
+    def injects(self) -> bool:
+        return self.enabled and self.injectionEnabled and self.maxTokens > 0
+
+    @property
+    def extracts(self) -> bool:
+        return self.enabled and self.extractionEnabled
+
+    @property
+    def providers(self) -> Providers:
+        return Providers.with_more(self.providersWithoutSystem, self.providersSystemFirst)
+
+    def to_json(self) -> dict[str, Any]:
+        """All settings as REST shows them."""
+        return {**self.model_dump(), "effectiveMaxTokens": self.effective_max_tokens}
+
+
+def stored_configuration(stored: dict[str, Any]) -> Configuration:
+    """The settings from what is stored; a name that this release does not know is left out."""
+    known = {name: value for name, value in stored.items() if name in Configuration.model_fields}
+    return Configuration.model_validate(known)

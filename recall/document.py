@@ -1,0 +1,134 @@
+"""A JSON body whose values know where in the text they stand.
+
+A request that gets a memory block must not change otherwise: not its order, its spelling of
+numbers, its escapes or its doubled keys. So the block is put into the client's own text.
+"""
+
+import json
+import re
+from typing import Any
+
+from recall.injection import Edit, Step
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_DECODER = json.JSONDecoder()
+Span = tuple[int, int]
+
+
+class NotADocument(ValueError):
+    """The body is not one JSON object in UTF-8."""
+
+
+class Document:
+    """The object that a body holds; `value` is read as Python's own JSON reader reads it."""
+
+    def __init__(self, body: bytes) -> None:
+        try:
+            self.text = body.decode()
+            self._lists: dict[int, list[Span]] = {}
+            self._spans, end = _members(self.text, _skip(self.text, 0))
+            self.value: dict[str, Any] = {name: value for name, (value, _) in self._spans.items()}
+        except (ValueError, RecursionError, IndexError) as error:
+            raise NotADocument(type(error).__name__) from None
+        if _skip(self.text, end) != len(self.text):
+            raise NotADocument("something follows the object")
+
+    def source(self, name: str, last: int | None = None) -> str:
+        """The text of a top-level value; of a list with `last`, only as far as that item."""
+        start, end = self._spans[name][1]
+        if last is None:
+            return self.text[start:end]
+        return self.text[start : self._find((name, last))[1]] if last >= 0 else ""
+
+    def edited(self, edit: Edit) -> bytes:
+        """The body with one edit, every other byte as it was."""
+        if edit.action == "set":
+            return self._with_field(str(edit.path[0]), edit.value)
+        start, end = self._find(edit.path)
+        text = self.text
+        match edit.action:
+            case "before":
+                place, piece = start + 1, json.dumps(edit.value)[1:-1]
+            case "behind":
+                place, piece = end - 1, json.dumps(edit.value)[1:-1]
+            case "first":
+                place, piece = start + 1, json.dumps(edit.value)
+                if text[_skip(text, place)] != "]":
+                    piece += ","
+            case "last":
+                place, piece = end - 1, json.dumps(edit.value)
+                if text[_skip(text, start + 1)] != "]":
+                    piece = "," + piece
+        return (text[:place] + piece + text[place:]).encode()
+
+    def _with_field(self, name: str, value: Any) -> bytes:
+        text = self.text
+        if name in self._spans:
+            start, end = self._spans[name][1]
+            return (text[:start] + json.dumps(value) + text[end:]).encode()
+        place = _skip(text, 0) + 1
+        comma = "," if self._spans else ""
+        return (
+            text[:place] + f"{json.dumps(name)}:{json.dumps(value)}{comma}" + text[place:]
+        ).encode()
+
+    def _find(self, path: tuple[Step, ...]) -> Span:
+        span = self._spans[str(path[0])][1]
+        for step in path[1:]:
+            if isinstance(step, int):
+                span = self._items(span[0])[step]
+            else:
+                span = _members(self.text, span[0])[0][step][1]
+        return span
+
+    def _items(self, start: int) -> list[Span]:
+        """Where the items of the list that begins here stand; a long one is read once."""
+        if start not in self._lists:
+            self._lists[start] = _items(self.text, start)
+        return self._lists[start]
+
+
+def _skip(text: str, place: int) -> int:
+    return _SPACE.match(text, place).end()  # type: ignore[union-attr]
+
+
+def _members(text: str, place: int) -> tuple[dict[str, tuple[Any, Span]], int]:
+    """The members of the object that begins here, each with its value's place; and its end.
+
+    Of a key that stands twice the last one counts, as for every common reader.
+    """
+    if text[place] != "{":
+        raise ValueError("not an object")
+    found: dict[str, tuple[Any, Span]] = {}
+    place = _skip(text, place + 1)
+    if text[place] == "}":
+        return found, place + 1
+    while True:
+        if text[place] != '"':
+            raise ValueError("not a key")
+        name, place = _DECODER.raw_decode(text, place)
+        place = _skip(text, place)
+        if text[place] != ":":
+            raise ValueError("no value")
+        start = _skip(text, place + 1)
+        value, end = _DECODER.raw_decode(text, start)
+        found[name] = (value, (start, end))
+        place = _skip(text, end)
+        if text[place] == "}":
+            return found, place + 1
+        if text[place] != ",":
+            raise ValueError("not a comma")
+        place = _skip(text, place + 1)
+
+
+def _items(text: str, place: int) -> list[Span]:
+    """Where the items of the list that begins here stand."""
+    found: list[Span] = []
+    place = _skip(text, place + 1)
+    while text[place] != "]":
+        _, end = _DECODER.raw_decode(text, place)
+        found.append((place, end))
+        place = _skip(text, end)
+        if text[place] == ",":
+            place = _skip(text, place + 1)
+    return found

@@ -1,0 +1,123 @@
+"""The headers of a proxied request: which are ours, which go upstream, which come back."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from recall.upstream import Headers
+
+HOP_BY_HOP: Final = frozenset(
+    {
+        b"connection",
+        b"keep-alive",
+        b"proxy-authenticate",
+        b"proxy-authorization",
+        b"proxy-connection",
+        b"te",
+        b"trailer",
+        b"transfer-encoding",
+        b"upgrade",
+    }
+)
+OURS: Final = frozenset(
+    {
+        b"x-memory-skip",
+        b"x-omniroute-no-memory",
+        b"x-session-id",
+        b"x-omniroute-session-id",
+        b"x-memory-provider",
+        b"x-memory-key",
+    }
+)
+CREDENTIALS: Final = frozenset({b"authorization", b"x-api-key"})
+# The server has answered `expect` itself; `host` is the upstream's own.
+_NOT_SENT = HOP_BY_HOP | OURS | {b"host", b"expect"}
+_MAX_SESSION = 512
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the client asks of memory, by headers."""
+
+    session_id: str = ""
+    provider: str | None = None
+    memory_key: str | None = None
+    skips_injection: bool = False
+    skips_extraction: bool = False
+
+
+def read_wishes(headers: Headers) -> Wishes:
+    """The wishes of a request; names in `headers` are in lower case."""
+    given: dict[bytes, bytes] = {}
+    for name, value in headers:
+        if name in OURS:
+            given[name] = given[name] + b"," + value if name in given else value
+    if not given:
+        return Wishes()
+    skip = {one.strip().lower() for one in _text(given.get(b"x-memory-skip")).split(",")} - {""}
+    skips_all = bool(skip - {"inject", "extract"}) or _text(
+        given.get(b"x-omniroute-no-memory")
+    ).strip().lower() in ("true", "1", "yes")
+    session = _text(given.get(b"x-session-id")) or _text(given.get(b"x-omniroute-session-id"))
+    return Wishes(
+        session_id=_session(session.strip()),
+        provider=_text(given.get(b"x-memory-provider")).strip() or None,
+        memory_key=_text(given.get(b"x-memory-key")).strip() or None,
+        skips_injection=skips_all or "inject" in skip,
+        skips_extraction=skips_all or "extract" in skip,
+    )
+
+
+def for_upstream(
+    headers: Headers,
+    *,
+    length: int | None,
+    upstream_key: str | None,
+    keeps_credentials: bool,
+    is_anthropic: bool,
+) -> Headers:
+    """The headers that go upstream; `length` is that of a body whose bytes are known."""
+    dropped = _NOT_SENT | _named_by_connection(headers)
+    if not keeps_credentials:
+        dropped |= CREDENTIALS
+    if length is not None:
+        dropped |= {b"content-length"}
+    sent = [(name, value) for name, value in headers if name not in dropped]
+    if upstream_key is not None:
+        sent.append((b"authorization", b"Bearer " + upstream_key.encode("latin-1")))
+        if is_anthropic:
+            sent.append((b"x-api-key", upstream_key.encode("latin-1")))
+    if length is not None:
+        sent.append((b"content-length", b"%d" % length))
+    return sent
+
+
+def for_client(headers: Headers) -> Headers:
+    """The headers of an answer that go back to the client."""
+    lowered = [(name.lower(), value) for name, value in headers]
+    dropped = HOP_BY_HOP | _named_by_connection(lowered)
+    return [(name, value) for name, value in lowered if name not in dropped]
+
+
+def value_of(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> str:
+    """The value of a header, or ""; `name` is in lower case."""
+    return next((_text(value) for given, value in headers if given.lower() == name), "")
+
+
+def _named_by_connection(headers: Headers) -> frozenset[bytes]:
+    named = (value for name, value in headers if name == b"connection")
+    return frozenset(one.strip().lower() for value in named for one in value.split(b","))
+
+
+def _text(value: bytes | None) -> str:
+    if value is None:
+        return ""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
+def _session(name: str) -> str:
+    """A name that a memory can have; any other is none."""
+    return name if len(name) <= _MAX_SESSION and name.isprintable() else ""

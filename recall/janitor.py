@@ -1,0 +1,27 @@
+"""Tidying up in PostgreSQL: turns that are over, memories that expired, runs beyond restoring."""
+
+import asyncio
+import contextlib
+import random
+
+from postgres.errors import StoreUnavailable
+from recall.ledger import Ledger
+from recall.summarisation import Runs
+
+_SECONDS = 60.0
+
+
+class Janitor:
+    """Comes round about once a minute in every worker; a round more costs nothing."""
+
+    def __init__(self, ledger: Ledger, runs: Runs) -> None:
+        self._ledger = ledger
+        self._runs = runs
+
+    async def run(self) -> None:
+        """Tidy up until cancelled."""
+        while True:
+            await asyncio.sleep(_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311 - not a secret
+            with contextlib.suppress(StoreUnavailable):
+                await self._ledger.sweep()
+                await self._runs.sweep()

@@ -1,0 +1,156 @@
+"""What PostgreSQL knows about memories: whose they are, their size, their use, who writes them.
+
+The memories themselves lie in the plugin. The ledger is what makes one writer at a time for each
+of them, on any number of workers, and what tells every worker that something was changed.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from postgres.database import Database
+from postgres.statements import Statements
+from recall.memory import SHARED, Memory, namespace_of
+from recall.selection import Selection
+from recall.tokens import estimate_tokens
+
+STATEMENTS = Statements("recall.sql")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many memories recall wrote, and their tokens, until the first of them expires."""
+
+    count: int
+    tokens: int
+    until: datetime | None
+
+
+class Writing:
+    """What one writer notes, all at once when it is done."""
+
+    def __init__(self, connection: asyncpg.Connection, *, is_edit: bool) -> None:
+        self._connection = connection
+        self._is_edit = is_edit
+        self._owners: set[str] = set()
+
+    async def lock(self, ids: Iterable[str]) -> None:
+        """Wait until nobody else writes these memories; take all that are needed at once."""
+        await self._connection.execute(STATEMENTS.load("lock_memories"), list(ids))
+
+    async def prepare(self, owners: Iterable[str]) -> None:
+        """Note owners before their first memory is written: what is written must be found."""
+        for owner in sorted(set(owners) - {SHARED}):
+            await self._connection.execute(
+                STATEMENTS.load("note_owner"), owner, namespace_of(owner)
+            )
+
+    async def wrote(self, memories: Sequence[Memory]) -> None:
+        """Note memories that were written."""
+        self._owners |= {memory.api_key_id for memory in memories}
+        await self._connection.execute(
+            STATEMENTS.load("note_memories"),
+            [UUID(memory.id) for memory in memories],
+            [memory.api_key_id for memory in memories],
+            [memory.type for memory in memories],
+            [memory.session_id for memory in memories],
+            [estimate_tokens(memory.content) for memory in memories],
+            [memory.expires_at for memory in memories],
+            [memory.embedded_with for memory in memories],
+        )
+
+    async def moved(self, old_id: str, new_id: str) -> None:
+        """Note that a memory has a new id."""
+        await self._connection.execute(STATEMENTS.load("move_memory"), UUID(old_id), UUID(new_id))
+
+    async def deleted(self, owner: str, ids: Iterable[str]) -> None:
+        """Note memories that are gone."""
+        self._owners.add(owner)
+        await self._connection.execute(
+            STATEMENTS.load("drop_memories"), [UUID(memory_id) for memory_id in ids]
+        )
+
+    async def deleted_all(self, owner: str) -> None:
+        """Note that an owner has no memories any more."""
+        self._owners.add(owner)
+        await self._connection.execute(STATEMENTS.load("drop_owner"), owner)
+
+    async def finish(self) -> None:
+        """Tell the other workers that something was changed by hand."""
+        if self._is_edit and self._owners:
+            await self._connection.execute(STATEMENTS.load("note_edits"), sorted(self._owners))
+            await self._connection.fetchval("SELECT nextval('edits')")
+
+
+class Ledger:
+    """Recall's own tables about memories."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @asynccontextmanager
+    async def writing(self, *, is_edit: bool) -> AsyncIterator[Writing]:
+        """Around the writing of memories. `is_edit`: by REST or MCP, so chosen blocks are void."""
+        async with self._database.transaction() as connection:
+            writing = Writing(connection, is_edit=is_edit)
+            yield writing
+            await writing.finish()
+
+    async def owners(self) -> list[str]:
+        """Everybody who has or had memories, the shared owner included."""
+        rows = await self._database.fetch("SELECT owner FROM owners ORDER BY owner")
+        return [row["owner"] for row in rows]
+
+    async def owner_of(self, memory_id: str) -> str | None:
+        """Whose memory it is, as far as recall wrote it."""
+        owner: str | None = await self._database.fetchval(
+            "SELECT owner FROM memories WHERE id = $1", UUID(memory_id)
+        )
+        return owner
+
+    async def with_access(self, memories: Sequence[Memory]) -> list[Memory]:
+        """The memories with what is known of their use."""
+        if not memories:
+            return []
+        rows = await self._database.fetch(
+            STATEMENTS.load("read_access"), [UUID(memory.id) for memory in memories]
+        )
+        known = {str(row["id"]): row for row in rows}
+        return [
+            memory.accessed(known[memory.id]["access_count"], known[memory.id]["last_accessed_at"])
+            if memory.id in known
+            else memory
+            for memory in memories
+        ]
+
+    async def sizes(self, selection: Selection, *, everybody: bool) -> Sizes:
+        """How much recall wrote of a selection."""
+        row: Any = await self._database.fetchrow(
+            STATEMENTS.load("read_tokens"),
+            None if everybody else list(selection.owners),
+            selection.type,
+            selection.session_id,
+        )
+        return Sizes(row["count"], row["tokens"], row["until"])
+
+    async def lacks_vectors(self, model: str) -> bool:
+        """Whether a memory has no vector of this model."""
+        found: bool = await self._database.fetchval(
+            "SELECT EXISTS (SELECT FROM memories WHERE embedded_with IS DISTINCT FROM $1)", model
+        )
+        return found
+
+    async def edits(self) -> int:
+        """A number that every change by REST or MCP raises."""
+        value: int = await self._database.fetchval("SELECT last_value FROM edits")
+        return value
+
+    async def sweep(self) -> None:
+        """Delete what is of no use any more."""
+        for name in ("forget_turns", "drop_expired", "fold_usage"):
+            await self._database.execute(STATEMENTS.load(name))

@@ -1,0 +1,191 @@
+"""A memory as recall knows it, and how it lies in a plugin.
+
+The contract's own fields cannot hold a key, a type or a session, so these travel in
+`propagation`, which a plugin keeps and returns unchanged.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any, Final, Literal, get_args
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+import contract
+from contract import format_time
+
+MemoryType = Literal["factual", "episodic", "procedural", "semantic"]
+MEMORY_TYPES: Final[tuple[MemoryType, ...]] = get_args(MemoryType)
+
+SHARED: Final = ""
+"""The owner of the operator's notes, which every key reads."""
+SHARED_NAMESPACE: Final = "custom:recall:shared"
+HEALTH_NAMESPACE: Final = "custom:recall:health"
+MAX_OWNER: Final = 200
+FORM: Final = 1
+
+_PLAIN_OWNER = re.compile(r"[A-Za-z0-9_.\-]{1,200}")
+_EXTRACTION_FIELDS = frozenset({"category", "polarity", "speaker", "source", "extractedAt"})
+_EXTRACTION_SOURCES = frozenset({"llm_response", "user_message"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One memory. `embedded_with` names the model of its vector; None: it has none."""
+
+    id: str
+    api_key_id: str
+    key: str
+    content: str = field(repr=False)
+    type: MemoryType = "factual"
+    session_id: str = ""
+    metadata: dict[str, Any] = field(default_factory=dict, repr=False)
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime | None = None
+    access_count: int = 0
+    last_accessed_at: datetime | None = None
+    kind: Literal["fact", "summary", "checkpoint"] = "fact"
+    source: Literal["agent", "runtime", "user"] = "user"
+    embedded_with: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that REST, MCP and the export show."""
+        return {
+            "id": self.id,
+            "apiKeyId": self.api_key_id,
+            "sessionId": self.session_id,
+            "type": self.type,
+            "key": self.key,
+            "content": self.content,
+            "metadata": self.metadata,
+            "createdAt": format_time(self.created_at),
+            "updatedAt": format_time(self.updated_at),
+            "expiresAt": None if self.expires_at is None else format_time(self.expires_at),
+            "accessCount": self.access_count,
+            "lastAccessedAt": (
+                None if self.last_accessed_at is None else format_time(self.last_accessed_at)
+            ),
+        }
+
+    def propagation(self) -> dict[str, Any]:
+        """What the plugin keeps beside the content."""
+        return {
+            "v": FORM,
+            "apiKeyId": self.api_key_id,
+            "type": self.type,
+            "key": self.key,
+            "sessionId": self.session_id,
+            "metadata": self.metadata,
+            "createdAt": format_time(self.created_at),
+            "updatedAt": format_time(self.updated_at),
+            "embeddedWith": self.embedded_with,
+        }
+
+    def accessed(self, count: int, last: datetime | None) -> "Memory":
+        """The same memory with what is known of its use."""
+        return replace(self, access_count=count, last_accessed_at=last)
+
+    @property
+    def caller_metadata(self) -> dict[str, Any]:
+        """The metadata without what recall itself notes about an extracted fact."""
+        if "extractedAt" in self.metadata and self.metadata.get("source") in _EXTRACTION_SOURCES:
+            return {k: v for k, v in self.metadata.items() if k not in _EXTRACTION_FIELDS}
+        return self.metadata
+
+    def is_live(self, now: datetime) -> bool:
+        """Whether it has not expired."""
+        return self.expires_at is None or self.expires_at > now
+
+
+def now() -> datetime:
+    """The current instant, in UTC."""
+    return datetime.now(UTC)
+
+
+def memory_id(api_key_id: str, key: str) -> str:
+    """The id of an owner's key: the same pair gives the same id, so a write is an upsert."""
+    return str(uuid5(_owner_space(api_key_id), key))
+
+
+def namespace_of(api_key_id: str) -> str:
+    """The plugin's namespace of an owner."""
+    if api_key_id == SHARED:
+        return SHARED_NAMESPACE
+    if _PLAIN_OWNER.fullmatch(api_key_id):
+        return f"custom:apikey:{api_key_id}"
+    return f"custom:apikey:h:{sha256(api_key_id.encode()).hexdigest()}"
+
+
+def archive_of(api_key_id: str) -> str:
+    """The namespace where the originals of an owner's summaries wait to be restored."""
+    return f"custom:recall:archive:{sha256(api_key_id.encode()).hexdigest()}"
+
+
+def is_owner(value: object) -> bool:
+    """Whether it can own memories: 1 to 200 characters, none of them a control character."""
+    return (
+        isinstance(value, str)
+        and 1 <= len(value) <= MAX_OWNER
+        and not any(ord(c) < 32 or 127 <= ord(c) < 160 or 0xD800 <= ord(c) < 0xE000 for c in value)
+    )
+
+
+def from_row(row: contract.Memory, api_key_id: str) -> Memory:
+    """A plugin's row as a memory of the owner in whose namespace it lies.
+
+    A row that recall did not write is `factual`, with its id as its key.
+    """
+    note = row.propagation
+    if note is None or note.get("v") != FORM or not _is_ours(note):
+        return Memory(
+            id=str(row.id),
+            api_key_id=api_key_id,
+            key=str(row.id),
+            content=row.content,
+            created_at=row.created_at,
+            updated_at=row.created_at,
+            expires_at=row.expires_at,
+            kind=row.kind,
+            source=row.source,
+        )
+    return Memory(
+        id=str(row.id),
+        api_key_id=api_key_id,
+        key=note["key"],
+        content=row.content,
+        type=note["type"],
+        session_id=note["sessionId"],
+        metadata=note["metadata"],
+        created_at=_time(note["createdAt"], row.created_at),
+        updated_at=_time(note["updatedAt"], row.created_at),
+        expires_at=row.expires_at,
+        kind=row.kind,
+        source=row.source,
+        embedded_with=note.get("embeddedWith"),
+    )
+
+
+def _is_ours(note: Mapping[str, Any]) -> bool:
+    return (
+        isinstance(note.get("key"), str)
+        and note.get("type") in MEMORY_TYPES
+        and isinstance(note.get("sessionId"), str)
+        and isinstance(note.get("metadata"), dict)
+        and isinstance(note.get("createdAt"), str)
+        and isinstance(note.get("updatedAt"), str)
+        and isinstance(note.get("embeddedWith"), str | None)
+    )
+
+
+def _time(text: str, otherwise: datetime) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return otherwise
+    return otherwise if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def _owner_space(api_key_id: str) -> UUID:
+    return uuid5(NAMESPACE_URL, "urn:memory-recall:" + api_key_id)

@@ -1,0 +1,353 @@
+"""The plugin as recall uses it: its extensions where it lists them, bounded work where not."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from contract import (
+    CAPABILITIES,
+    EXTENSIONS,
+    MAX_LIMIT,
+    MAX_PAGE,
+    BadRequest,
+    BatchFailure,
+    BatchWrite,
+    ContractViolation,
+    CountRequest,
+    Forbidden,
+    ListRequest,
+    MemoryClient,
+    MemoryPluginError,
+    NamespaceUpsert,
+    NotFound,
+    SearchRequest,
+    Unavailable,
+)
+from contract import Memory as Row
+from recall.memory import Memory, from_row, namespace_of
+from recall.selection import Selection
+
+MAX_SCANNED: Final = 10_000
+"""Rows that recall looks through by itself on a plugin without `filter` and `browse`."""
+MAX_SEARCHED: Final = 200_000
+"""Rows that a listing with a text looks through on a plugin that has both."""
+MAX_NAMESPACES: Final = 1000
+_BATCH = 200
+_AT_ONCE = 16
+_LONG = 20.0
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What was found by looking through; `truncated` when not everything was looked at."""
+
+    memories: list[Memory]
+    truncated: bool = False
+
+
+class Plugin:
+    """One plugin. Every method raises the exceptions of `contract.errors`."""
+
+    def __init__(self, client: MemoryClient) -> None:
+        self.client = client
+        self._known: set[str] = set()
+
+    async def features(self) -> frozenset[str]:
+        """The capabilities and extensions that the plugin lists."""
+        known = (*CAPABILITIES, *EXTENSIONS)
+        return frozenset([name for name in known if await self.client.supports(name)])
+
+    async def keeps_vectors(self) -> bool:
+        """Whether a search by vector finds anything."""
+        return await self.client.supports("embedding")
+
+    # Writing
+
+    async def write(self, writes: Sequence[tuple[Memory, list[float] | None]]) -> None:
+        """Write memories to the namespaces of their owners, whole, with their times."""
+        rows = [(namespace_of(memory.api_key_id), memory, vector) for memory, vector in writes]
+        await self.write_rows(
+            [_write(name, memory, memory.propagation(), vector) for name, memory, vector in rows]
+        )
+
+    async def write_rows(self, writes: Sequence[BatchWrite]) -> None:
+        """Write rows; a namespace that is missing is made."""
+        await self._ensure({write.namespace for write in writes} - self._known)
+        for start in range(0, len(writes), _BATCH):
+            await self._write_some(writes[start : start + _BATCH])
+
+    async def _write_some(self, writes: Sequence[BatchWrite]) -> None:
+        homeless = await self._try_write(writes)
+        if homeless:
+            # Another worker deleted the namespace, or the plugin lost it.
+            await self._ensure({write.namespace for write in homeless})
+            if await self._try_write(homeless):
+                raise Unavailable("the plugin does not keep the namespaces that it makes")
+
+    async def _try_write(self, writes: Sequence[BatchWrite]) -> list[BatchWrite]:
+        """Write, and return those whose namespace is missing."""
+        if not await self.client.supports("batch"):
+            return [write for write in writes if not await self._write_one(write)]
+        homeless = []
+        for write, result in zip(
+            writes, await self.client.batch(writes, timeout=_LONG), strict=True
+        ):
+            if not isinstance(result, BatchFailure):
+                continue
+            if result.error.code != "not_found":
+                raise _failure(result.error.code, result.error.message)
+            homeless.append(write)
+        return homeless
+
+    async def _write_one(self, write: BatchWrite) -> bool:
+        try:
+            await self.client.write(write.namespace, write, timeout=_LONG)
+        except NotFound:
+            return False
+        return True
+
+    async def _ensure(self, names: Iterable[str]) -> None:
+        for name in sorted(names):
+            await self.client.put_namespace(name, NamespaceUpsert(kind="custom"))
+            self._known.add(name)
+
+    async def forget(self, namespace: str, memory_id: str) -> bool:
+        """Delete one memory; whether it was there."""
+        try:
+            await self.client.forget(memory_id, requested_by_namespace=namespace)
+        except (NotFound, Forbidden):
+            return False
+        return True
+
+    async def forget_all(self, namespace: str, ids: Sequence[str]) -> int:
+        """Delete many memories of a namespace, and return how many were there."""
+        gate = asyncio.Semaphore(_AT_ONCE)
+
+        async def forget(memory_id: str) -> bool:
+            async with gate:
+                return await self.forget(namespace, memory_id)
+
+        return sum(await _all(forget(memory_id) for memory_id in ids))
+
+    async def drop(self, namespace: str) -> None:
+        """Delete a namespace with all that it holds."""
+        self._known.discard(namespace)
+        try:
+            await self.client.delete_namespace(namespace, timeout=_LONG)
+        except NotFound:
+            return
+
+    # Reading
+
+    async def get(self, owner: str, memory_id: str) -> Memory | None:
+        """One memory of an owner, or None."""
+        row = await self.get_row(namespace_of(owner), memory_id)
+        return None if row is None else from_row(row, owner)
+
+    async def get_row(self, namespace: str, memory_id: str) -> Row | None:
+        """One row of a namespace, or None."""
+        if await self.client.supports("get"):
+            try:
+                return await self.client.get(memory_id, namespace=namespace)
+            except (NotFound, Forbidden):
+                return None
+        rows, _ = await self.look_through([namespace], {})
+        return next((row for row in rows if str(row.id) == memory_id), None)
+
+    async def search(
+        self,
+        selection: Selection,
+        limit: int,
+        *,
+        query: str | None = None,
+        vector: list[float] | None = None,
+    ) -> list[tuple[Memory, float]]:
+        """The best rows for words or a vector, or else the newest, each with its score."""
+        namespaces = selection.namespaces
+        if not namespaces:
+            return []
+        filtered = bool(selection.where) and await self.client.supports("filter")
+        if selection.where and not filtered and query is None and vector is None:
+            scanned = await self.scan(selection)
+            return [(memory, 0.0) for memory in scanned.memories[:limit]]
+        asked = limit if filtered or not selection.where else MAX_LIMIT
+        rows = await _all(
+            self._search_some(names, asked, query, vector, selection.where if filtered else {})
+            for names in _parts(list(namespaces), MAX_NAMESPACES)
+        )
+        found = [
+            (from_row(row, namespaces[row.namespace]), row.score or 0.0)
+            for row in (row for part in rows for row in part)
+            if row.namespace in namespaces
+        ]
+        matching = [pair for pair in found if selection.matches(pair[0])]
+        if len(rows) > 1:
+            matching.sort(key=lambda it: (-it[1], -it[0].created_at.timestamp(), it[0].id))
+        return matching[:limit]
+
+    async def _search_some(
+        self,
+        names: list[str],
+        limit: int,
+        query: str | None,
+        vector: list[float] | None,
+        where: dict[str, str],
+    ) -> list[Row]:
+        asked: dict[str, Any] = {"namespaces": names, "limit": limit}
+        if query is not None:
+            asked["query"] = query
+        if vector is not None:
+            asked["embedding"] = vector
+        if where:
+            asked["where"] = where
+        return (await self.client.search(SearchRequest(**asked))).memories
+
+    async def scan(self, selection: Selection) -> Scan:
+        """Everything that matches, newest first, as far as it is looked through."""
+        namespaces = selection.namespaces
+        memories: list[Memory] = []
+        truncated = False
+        for names in _parts(list(namespaces), MAX_NAMESPACES):
+            rows, cut = await self.look_through(names, selection.where)
+            truncated = truncated or cut
+            found = (from_row(row, namespaces[row.namespace]) for row in rows)
+            memories += [memory for memory in found if selection.matches(memory)]
+        memories.sort(key=newest_first)
+        return Scan(memories, truncated)
+
+    async def look_through(self, names: list[str], where: dict[str, str]) -> tuple[list[Row], bool]:
+        """The rows of some namespaces, as many as recall looks through; whether there are more."""
+        if not await self.client.supports("list"):
+            return await self._newest_of_each(names)
+        features = await self.client.supports("filter"), await self.client.supports("browse")
+        bound = MAX_SEARCHED if all(features) else MAX_SCANNED
+        rows: list[Row] = []
+        cursor: str | None = None
+        while len(rows) < bound:
+            page, cursor = await self.page(names, where if features[0] else {}, cursor)
+            rows += page
+            if cursor is None:
+                return rows, False
+        return rows, True
+
+    async def _newest_of_each(self, names: list[str]) -> tuple[list[Row], bool]:
+        found = await _all(self._search_some([name], MAX_LIMIT, None, None, {}) for name in names)
+        cut = any(len(rows) == MAX_LIMIT for rows in found)
+        return [row for rows in found for row in rows], cut
+
+    async def newest_rows(self, name: str) -> list[Row]:
+        """The newest rows of a namespace."""
+        return await self._search_some([name], MAX_LIMIT, None, None, {})
+
+    async def page(
+        self, names: list[str], where: dict[str, str], cursor: str | None, size: int = MAX_PAGE
+    ) -> tuple[list[Row], str | None]:
+        """One page of a listing, newest first where the plugin can browse."""
+        asked: dict[str, Any] = {"namespaces": names, "limit": size}
+        if cursor is not None:
+            asked["cursor"] = cursor
+        if where:
+            asked["where"] = where
+        if await self.client.supports("browse"):
+            asked["order"] = "newest"
+        page = await self.client.list_page(ListRequest(**asked), timeout=_LONG)
+        return [row for row in page.memories if isinstance(row, Row)], page.next_cursor
+
+    async def skip(self, names: list[str], where: dict[str, str], count: int) -> str | None:
+        """The cursor behind the first `count` rows, newest first; None when there are no more."""
+        cursor: str | None = None
+        while count > 0:
+            size = min(count, MAX_PAGE)
+            asked: dict[str, Any] = {"namespaces": names, "limit": size, "fields": "digest"}
+            asked |= {"order": "newest"} | ({"where": where} if where else {})
+            if cursor is not None:
+                asked["cursor"] = cursor
+            page = await self.client.list_page(ListRequest(**asked), timeout=_LONG)
+            cursor = page.next_cursor
+            if cursor is None:
+                return None
+            count -= len(page.memories)
+        return cursor
+
+    async def count_types(self, selection: Selection) -> dict[str, int]:
+        """How many memories there are of each type; needs `browse` and `filter`."""
+        counts: dict[str, int] = {}
+        for names in _parts(list(selection.namespaces), MAX_NAMESPACES):
+            asked: dict[str, Any] = {"namespaces": names, "group_by": "type"}
+            if selection.where:
+                asked["where"] = selection.where
+            counted = await self.client.count(CountRequest(**asked), timeout=_LONG)
+            for group in counted.groups or ():
+                # A row without a type is one that recall did not write.
+                name = group.value if isinstance(group.value, str) else "factual"
+                counts[name] = counts.get(name, 0) + group.count
+        return counts
+
+
+async def walk(plugin: Plugin, selection: Selection) -> AsyncIterator[list[Memory]]:
+    """All that matches, page by page; only on a plugin with `list`."""
+    namespaces = selection.namespaces
+    for names in _parts(list(namespaces), MAX_NAMESPACES):
+        where = selection.where if await plugin.client.supports("filter") else {}
+        cursor: str | None = None
+        while True:
+            rows, cursor = await plugin.page(names, where, cursor)
+            found = [from_row(row, namespaces[row.namespace]) for row in rows]
+            yield [memory for memory in found if selection.matches(memory)]
+            if cursor is None:
+                break
+
+
+def newest_first(memory: Memory) -> tuple[float, str]:
+    """The order of listings: the newest `createdAt` first, then by id."""
+    return (-memory.created_at.timestamp(), memory.id)
+
+
+def batch_write(
+    namespace: str, memory: Memory, propagation: dict[str, Any], *, memory_id: str | None = None
+) -> BatchWrite:
+    """A row that is not a memory of its own, such as an archived original."""
+    return _write(namespace, memory, propagation, None, memory_id)
+
+
+def _write(
+    namespace: str,
+    memory: Memory,
+    propagation: dict[str, Any],
+    vector: list[float] | None,
+    memory_id: str | None = None,
+) -> BatchWrite:
+    fields: dict[str, Any] = {
+        "namespace": namespace,
+        "id": memory_id or memory.id,
+        "content": memory.content,
+        "kind": memory.kind,
+        "source": memory.source,
+        "propagation": propagation,
+        "created_at": memory.created_at,
+    }
+    if memory.expires_at is not None:
+        fields["expires_at"] = memory.expires_at
+    if vector is not None:
+        fields["embedding"] = vector
+    return BatchWrite(**fields)
+
+
+def _failure(code: str, message: str) -> MemoryPluginError:
+    match code:
+        case "bad_request":
+            return BadRequest(message)
+        case "forbidden":
+            return Forbidden(message)
+        case "unavailable":
+            return Unavailable(message)
+    return ContractViolation(message)
+
+
+def _parts(names: list[str], size: int) -> list[list[str]]:
+    return [names[start : start + size] for start in range(0, len(names), size)]
+
+
+async def _all(calls: Iterable[Any]) -> list[Any]:
+    return list(await asyncio.gather(*calls))

@@ -1,0 +1,327 @@
+"""The proxy: what a chat client sends goes upstream with its memories, what comes back goes back.
+
+Bytes pass as they are, streams piece by piece, and a client that leaves ends the upstream's work.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+from starlette.types import Message, Receive, Scope, Send
+
+from recall.access import bearer_of
+from recall.answers import MAX_ANSWER, answer_text
+from recall.headers import Wishes, for_client, for_upstream, read_wishes, value_of
+from recall.injection import Format
+from recall.keys import looks_like_key
+from recall.learning import Learner, Lesson
+from recall.recollection import Outcome, Recollection
+from recall.upstream import Answer, Silent, Upstream, UpstreamError
+from serving.metrics import Metrics
+
+FORMATS: Final[dict[str, Format]] = {
+    "/v1/chat/completions": "chat",
+    "/v1/messages": "messages",
+    "/v1/responses": "responses",
+}
+MAX_READ: Final = 32 * 1024 * 1024
+"""A longer body is passed on without being read."""
+# A longer answer is read beside the event loop.
+_SHORT = 256 * 1024
+
+log = logging.getLogger(__name__)
+
+
+class Refusal(Exception):
+    """An answer of the proxy itself, in the error shape of the API that was called."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+
+
+@dataclass
+class _Exchange:
+    """One request and what became of it."""
+
+    scope: Scope
+    receive: Receive
+    send: Send
+    format: Format | None
+    wishes: Wishes
+    outcome: Outcome
+    is_done: bool = False
+    is_gone: bool = False
+    has_begun: bool = False
+    pieces: list[bytes] | None = None
+
+
+class Proxy:
+    """The ASGI application for everything under `/v1`."""
+
+    def __init__(
+        self,
+        upstream: Upstream | None,
+        recollection: Recollection,
+        learner: Learner,
+        metrics: Metrics,
+        *,
+        upstream_key: str | None,
+    ) -> None:
+        self._upstream = upstream
+        self._recollection = recollection
+        self._learner = learner
+        self._upstream_key = upstream_key
+        self._requests = metrics.counter(
+            "proxied", "Proxied requests, by what memory did to them.", ("memory",)
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        format_ = FORMATS.get(scope["path"]) if scope["method"] == "POST" else None
+        wishes = read_wishes(scope["headers"])
+        exchange = _Exchange(scope, receive, send, format_, wishes, Outcome(b""))
+        try:
+            await self._serve(exchange)
+        except Refusal as refusal:
+            if not exchange.is_gone:
+                await _refuse(send, refusal, is_anthropic=_is_anthropic(scope))
+        self._requests.labels(_label(exchange.outcome)).inc()
+
+    async def _serve(self, exchange: _Exchange) -> None:
+        scope, wishes = exchange.scope, exchange.wishes
+        headers = scope["headers"]
+        token = wishes.memory_key or bearer_of(headers)
+        body: bytes | AsyncIterator[bytes]
+        if exchange.format is None or _is_encoded(headers):
+            exchange.outcome.owner, exchange.outcome.is_disabled = await self._owner(token)
+            body = self._streamed(exchange, b"") if _has_body(headers) else b""
+        else:
+            body, is_whole = await _read(exchange)
+            if is_whole:
+                exchange.outcome = await self._recollection.apply(
+                    body, exchange.format, token, wishes
+                )
+                body = exchange.outcome.body
+            else:
+                exchange.outcome.owner, exchange.outcome.is_disabled = await self._owner(token)
+                body = self._streamed(exchange, body)
+        self._check(exchange.outcome)
+        if self._upstream is None:
+            raise Refusal(502, "no_upstream", "no upstream is configured: set --upstream-url")
+        await self._exchange(exchange, self._upstream, body, token)
+
+    async def _owner(self, token: str | None) -> tuple[str | None, bool]:
+        key = await self._recollection.who(token)
+        return (None, False) if key is None else (key.id, key.disabled)
+
+    def _check(self, outcome: Outcome) -> None:
+        if outcome.is_disabled:
+            raise Refusal(401, "invalid_api_key", "this API key is disabled")
+        if outcome.owner is None and self._upstream_key is not None:
+            raise Refusal(401, "invalid_api_key", "an API key of this server is required")
+
+    async def _exchange(
+        self,
+        exchange: _Exchange,
+        upstream: Upstream,
+        body: bytes | AsyncIterator[bytes],
+        token: str | None,
+    ) -> None:
+        scope = exchange.scope
+        length = len(body) if isinstance(body, bytes) and (body or exchange.format) else None
+        headers = for_upstream(
+            scope["headers"],
+            length=length,
+            upstream_key=self._upstream_key,
+            keeps_credentials=self._keeps_credentials(exchange, token),
+            is_anthropic=_is_anthropic(scope),
+        )
+        target = upstream.path + scope["raw_path"].removeprefix(b"/v1")
+        if scope["query_string"]:
+            target += b"?" + scope["query_string"]
+        watching = None
+        if isinstance(body, bytes):
+            watching = asyncio.ensure_future(_watch(exchange, asyncio.current_task()))
+        try:
+            answer = await upstream.send(scope["method"].encode("latin-1"), target, headers, body)
+            try:
+                await self._pass_on(exchange, answer)
+            finally:
+                answer.close()
+        except asyncio.CancelledError:
+            if not exchange.is_gone:
+                raise
+            if (task := asyncio.current_task()) is not None:
+                task.uncancel()
+        except UpstreamError as error:
+            if exchange.has_begun:
+                # Not completed, so the connection is cut: the client sees that it is incomplete.
+                log.warning("the upstream broke off", extra={"reason": type(error).__name__})
+            elif not exchange.is_gone:
+                status = 504 if isinstance(error, Silent) else 502
+                raise Refusal(status, "upstream_error", str(error)) from None
+        finally:
+            exchange.is_done = True
+            if watching is not None:
+                watching.cancel()
+        if exchange.has_begun and exchange.outcome.learns and 200 <= answer.status < 300:
+            await self._learn(exchange, answer)
+
+    def _keeps_credentials(self, exchange: _Exchange, token: str | None) -> bool:
+        """Whether the client's own credentials go upstream."""
+        if self._upstream_key is not None:
+            return False
+        if exchange.wishes.memory_key is not None:
+            return True
+        # A key of ours that could not be looked up must not leave the house either.
+        return exchange.outcome.owner is None and not looks_like_key(token or "")
+
+    async def _pass_on(self, exchange: _Exchange, answer: Answer) -> None:
+        outcome, send = exchange.outcome, exchange.send
+        headers = for_client(answer.headers)
+        if exchange.format is not None and outcome.owner is not None:
+            headers.append((b"x-memory-injected", b"%d" % outcome.count))
+            headers.append((b"x-memory-tokens", b"%d" % outcome.tokens))
+            if outcome.error is not None:
+                headers.append((b"x-memory-error", outcome.error.encode()))
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        exchange.has_begun = True
+        kept: list[bytes] = []
+        size = 0
+        async for piece in answer.pieces():
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            size += len(piece)
+            if outcome.learns and size <= MAX_ANSWER:
+                kept.append(piece)
+        exchange.is_done = True
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        exchange.pieces = kept if size <= MAX_ANSWER else None
+
+    async def _learn(self, exchange: _Exchange, answer: Answer) -> None:
+        """Queue what was said; of an answer that broke off only the user's part."""
+        outcome = exchange.outcome
+        if outcome.owner is None or outcome.turn is None or exchange.format is None:
+            return
+        said = None
+        if exchange.pieces is not None:
+            body = b"".join(exchange.pieces)
+            how: dict[str, Any] = {
+                "content_type": value_of(answer.headers, b"content-type"),
+                "encoding": value_of(answer.headers, b"content-encoding"),
+            }
+            if len(body) <= _SHORT:
+                said = answer_text(body, exchange.format, **how)
+            else:
+                said = await asyncio.to_thread(answer_text, body, exchange.format, **how)
+        self._learner.add(
+            Lesson(
+                outcome.owner,
+                exchange.wishes.session_id,
+                outcome.turn.digest,
+                outcome.turn.text,
+                said,
+            )
+        )
+
+    async def _streamed(self, exchange: _Exchange, first: bytes) -> AsyncIterator[bytes]:
+        """The body as it comes; when it has come, the client is watched."""
+        if first:
+            yield first
+        while True:
+            message = await exchange.receive()
+            if message["type"] == "http.disconnect":
+                exchange.is_gone = True
+                raise asyncio.CancelledError
+            yield message.get("body", b"")
+            if not message.get("more_body", False):
+                break
+        task = asyncio.ensure_future(_watch(exchange, asyncio.current_task()))
+        _WATCHING.add(task)
+        task.add_done_callback(_WATCHING.discard)
+
+
+_WATCHING: set["asyncio.Future[None]"] = set()
+
+
+async def _watch(exchange: _Exchange, work: "asyncio.Task[Any] | None") -> None:
+    """Wait for the client to leave, and end the work that is done for it."""
+    while not exchange.is_done:
+        message = await exchange.receive()
+        if message["type"] == "http.disconnect":
+            if not exchange.is_done and work is not None:
+                exchange.is_gone = True
+                work.cancel()
+            return
+
+
+async def _read(exchange: _Exchange) -> tuple[bytes, bool]:
+    """The body, and whether it is whole: a very long one is not read to its end."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message: Message = await exchange.receive()
+        if message["type"] == "http.disconnect":
+            exchange.is_gone = True
+            raise Refusal(400, "client_gone", "the client left")
+        part = message.get("body", b"")
+        parts.append(part)
+        size += len(part)
+        if not message.get("more_body", False):
+            return b"".join(parts), True
+        if size > MAX_READ:
+            return b"".join(parts), False
+
+
+async def _refuse(send: Send, refusal: Refusal, *, is_anthropic: bool) -> None:
+    if is_anthropic:
+        kind = "authentication_error" if refusal.status == 401 else "api_error"
+        shown: dict[str, Any] = {
+            "type": "error",
+            "error": {"type": kind, "message": refusal.message},
+        }
+    else:
+        kind = "invalid_request_error" if refusal.status == 401 else "server_error"
+        shown = {
+            "error": {
+                "message": refusal.message,
+                "type": kind,
+                "param": None,
+                "code": refusal.code,
+            }
+        }
+    body = orjson.dumps(shown)
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", b"%d" % len(body)),
+    ]
+    if refusal.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _is_anthropic(scope: Scope) -> bool:
+    path: str = scope["path"]
+    return path == "/v1/messages" or path.startswith("/v1/messages/")
+
+
+def _has_body(headers: list[tuple[bytes, bytes]]) -> bool:
+    return any(
+        (name == b"content-length" and value.strip() != b"0") or name == b"transfer-encoding"
+        for name, value in headers
+    )
+
+
+def _is_encoded(headers: list[tuple[bytes, bytes]]) -> bool:
+    return value_of(headers, b"content-encoding").strip().lower() not in ("", "identity")
+
+
+def _label(outcome: Outcome) -> str:
+    if outcome.error is not None:
+        return outcome.error
+    return "injected" if outcome.count else "none"

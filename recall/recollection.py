@@ -1,0 +1,245 @@
+"""Memory for one request: who asks, what was said, which block, and where it goes.
+
+Whatever fails here is noted in the result, and the request goes on as it came.
+"""
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from contract import MemoryPluginError
+from postgres.errors import StoreUnavailable
+from recall.access import dev_owner
+from recall.configuration import Configuration
+from recall.document import Document, NotADocument
+from recall.headers import Wishes
+from recall.injection import OPENING, Format, format_memory_context, has_shape, plan
+from recall.keys import looks_like_key
+from recall.memory import Memory
+from recall.retrieval import RetrievalConfig, retrieve
+from recall.store import MemoryStore
+from recall.tokens import estimate_tokens
+from recall.turn import Turn, read_turn
+from recall.usage import Usage
+from recall.watch import Choice, Glance, KnownKey, Watch
+
+# The share of the budget after which an embedder is left out.
+_EMBEDDING_SHARE = 0.6
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Outcome:
+    """What memory did to a request: the body that goes upstream, and what the answer tells."""
+
+    body: bytes = field(repr=False)
+    owner: str | None = None
+    is_disabled: bool = False
+    count: int = 0
+    tokens: int = 0
+    error: str | None = None
+    turn: Turn | None = None
+    learns: bool = False
+
+
+class Recollection:
+    """Knows callers, and puts their memories into what they ask."""
+
+    def __init__(self, store: MemoryStore, watch: Watch, usage: Usage, *, dev_auth: bool) -> None:
+        self._store = store
+        self._watch = watch
+        self._usage = usage
+        self._dev_auth = dev_auth
+        self._keeping: set[asyncio.Task[None]] = set()
+
+    async def who(self, token: str | None) -> KnownKey | None:
+        """Whose token it is; None: nobody's that recall knows."""
+        if token is None:
+            return None
+        if (owner := self._dev_owner(token)) is not None:
+            return KnownKey(owner, disabled=False)
+        try:
+            async with asyncio.timeout(self._seconds()):
+                return await self._known(token, await self._watch.look())
+        except (TimeoutError, StoreUnavailable) as error:
+            return self._last_known(token, error)
+
+    async def apply(
+        self,
+        body: bytes,
+        format: Format,
+        token: str | None,
+        wishes: Wishes,
+    ) -> Outcome:
+        """The request with its memories, or as it came."""
+        outcome = Outcome(body)
+        needs_nothing = wishes.skips_injection and wishes.skips_extraction
+        document = None if token is None or needs_nothing else _document(body, format)
+        if document is None or token is None:
+            key = await self.who(token)
+            outcome.owner, outcome.is_disabled = _owner(key)
+            return outcome
+        started = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout(self._seconds()) as limit:
+                glance = await self._look(outcome, document, format, token, wishes)
+                if outcome.owner is None or outcome.is_disabled:
+                    return outcome
+                configuration = await self._watch.configuration(glance)
+                limit.reschedule(started + configuration.retrievalBudgetMs / 1000)
+                outcome.learns = configuration.extracts and not wishes.skips_extraction
+                if configuration.injects and not wishes.skips_injection:
+                    await self._inject(outcome, document, format, wishes, configuration, glance)
+        except TimeoutError as error:
+            self._give_up(outcome, token, wishes, error, "timeout")
+        except (MemoryPluginError, StoreUnavailable) as error:
+            self._give_up(outcome, token, wishes, error, "plugin")
+        return outcome
+
+    async def aclose(self) -> None:
+        """Wait for what is still being kept."""
+        await asyncio.gather(*self._keeping, return_exceptions=True)
+
+    async def _look(
+        self,
+        outcome: Outcome,
+        document: Document,
+        format: Format,
+        token: str,
+        wishes: Wishes,
+    ) -> Glance:
+        """Whose request it is and what was chosen for its turn, mostly in one look."""
+        guess = self._guess(token)
+        outcome.turn = _turn(document, format, guess, wishes)
+        glance = await self._watch.look(guess, outcome.turn.digest)
+        key = (
+            KnownKey(guess, disabled=False)
+            if guess is not None and self._dev_owner(token) == guess
+            else await self._known(token, glance)
+        )
+        outcome.owner, outcome.is_disabled = _owner(key)
+        if outcome.owner is not None and outcome.owner != guess:
+            outcome.turn = _turn(document, format, outcome.owner, wishes)
+            glance = await self._watch.look(outcome.owner, outcome.turn.digest)
+        return glance
+
+    async def _inject(
+        self,
+        outcome: Outcome,
+        document: Document,
+        format: Format,
+        wishes: Wishes,
+        configuration: Configuration,
+        glance: Glance,
+    ) -> None:
+        if outcome.owner is None or outcome.turn is None or OPENING in document.text:
+            return
+        mark = glance.mark(configuration.scope)
+        choice = glance.choice if glance.seen == mark else None
+        if choice is None:
+            choice = await self._choose(outcome.owner, outcome.turn, wishes, configuration, mark)
+        edit = plan(
+            document.value,
+            choice.block,
+            wishes.provider,
+            format=format,
+            placement=configuration.placement,
+            providers=configuration.providers,
+        )
+        if edit is not None:
+            outcome.body = document.edited(edit)
+            outcome.count = len(choice.ids)
+            outcome.tokens = estimate_tokens(choice.block)
+            self._usage.accessed(choice.ids)
+        self._usage.looked(
+            outcome.owner, wishes.session_id, found=bool(choice.ids), tokens=outcome.tokens
+        )
+
+    async def _choose(
+        self, owner: str, turn: Turn, wishes: Wishes, configuration: Configuration, mark: str
+    ) -> Choice:
+        config = retrieval_config(configuration, turn.text, wishes.session_id)
+        found = (await retrieve(self._store, owner, config)).memories
+        block = format_memory_context(found, configuration.effective_max_tokens)
+        choice = Choice(block, tuple(memory.id for memory in found))
+        task = asyncio.create_task(self._watch.keep(turn.digest, mark, choice, _first_end(found)))
+        self._keeping.add(task)
+        task.add_done_callback(self._keeping.discard)
+        return choice
+
+    def _give_up(
+        self, outcome: Outcome, token: str, wishes: Wishes, error: Exception, name: str
+    ) -> None:
+        if outcome.owner is None:
+            outcome.owner, outcome.is_disabled = _owner(self._last_known(token, error))
+            outcome.learns = self._watch.last_configuration.extracts and not wishes.skips_extraction
+        if outcome.owner is not None and not wishes.skips_injection:
+            outcome.error = name
+        log.warning("a request went on without memory", extra={"reason": type(error).__name__})
+
+    async def _known(self, token: str, glance: Glance) -> KnownKey | None:
+        key = await self._watch.key(token, glance)
+        if key is None and self._dev_auth and (owner := dev_owner(token)) is not None:
+            return KnownKey(owner, disabled=False)
+        return key
+
+    def _last_known(self, token: str, error: Exception) -> KnownKey | None:
+        """While PostgreSQL is away: the key as it was last seen."""
+        if isinstance(error, TimeoutError):
+            self._watch.suspect()
+        if (owner := self._guess(token)) is None:
+            return None
+        return self._watch.last_key(token) or KnownKey(owner, disabled=False)
+
+    def _guess(self, token: str) -> str | None:
+        """The owner as it was last seen: right, unless the key was changed since."""
+        if (owner := self._dev_owner(token)) is not None:
+            return owner
+        key = self._watch.last_key(token)
+        return None if key is None else key.id
+
+    def _dev_owner(self, token: str) -> str | None:
+        """The owner that any token stands for; one in the form of a key must be looked up."""
+        if not self._dev_auth or looks_like_key(token):
+            return None
+        return dev_owner(token)
+
+    def _seconds(self) -> float:
+        return self._watch.last_configuration.retrievalBudgetMs / 1000
+
+
+def retrieval_config(
+    configuration: Configuration, query: str | None, session_id: str
+) -> RetrievalConfig:
+    """How the settings want memories retrieved."""
+    return RetrievalConfig(
+        max_tokens=configuration.maxTokens,
+        strategy=configuration.strategy,
+        scope=configuration.scope,
+        retention_days=configuration.retentionDays,
+        query=None if configuration.strategy == "recent" else query,
+        session_id=session_id or None,
+        embedding_seconds=configuration.retrievalBudgetMs / 1000 * _EMBEDDING_SHARE,
+    )
+
+
+def _document(body: bytes, format: Format) -> Document | None:
+    try:
+        document = Document(body)
+    except NotADocument:
+        return None
+    return document if has_shape(document.value, format) else None
+
+
+def _turn(document: Document, format: Format, owner: str | None, wishes: Wishes) -> Turn:
+    return read_turn(document, format, owner or "", wishes.session_id)
+
+
+def _owner(key: KnownKey | None) -> tuple[str | None, bool]:
+    return (None, False) if key is None else (key.id, key.disabled)
+
+
+def _first_end(memories: list[Memory]) -> datetime | None:
+    return min((it.expires_at for it in memories if it.expires_at is not None), default=None)

@@ -1,0 +1,299 @@
+"""Which memories answer a query: candidates, ranking, fusion with vectors, budget.
+
+The proxy, the preview and the MCP search all come through `retrieve`.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal
+
+from recall.memory import SHARED, Memory, MemoryType, now
+from recall.relevance import Query
+from recall.selection import Selection
+from recall.store import MemoryStore, open_store
+from recall.tokens import estimate_tokens
+
+Strategy = Literal["exact", "recent", "semantic", "hybrid"]
+Scope = Literal["session", "apiKey", "global"]
+Tier = Literal["recent", "keyword", "vector", "hybrid-rrf"]
+
+MAX_BUDGET: Final = 8000
+CANDIDATES: Final = 100
+NEAREST: Final = 20
+RANK_CONSTANT: Final = 60
+# A plugin looks each word up: the longest say most.
+_SEARCH_WORDS = 24
+
+
+@dataclass(frozen=True)
+class RetrievalConfig:
+    """How to retrieve. `query` None: the newest; "": a question without words.
+
+    `embedding_seconds` is the time that the embedder gets before it is left out.
+    """
+
+    enabled: bool = True
+    max_tokens: int = 2000
+    strategy: Strategy = "exact"
+    scope: Scope = "apiKey"
+    retention_days: int = 30
+    query: str | None = field(default=None, repr=False)
+    session_id: str | None = None
+    type: MemoryType | None = None
+    limit: int | None = None
+    embedding_seconds: float = 5.0
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A memory in its place, and why it stands there."""
+
+    memory: Memory
+    score: float
+    tier: Tier
+    tokens: int
+    vec_score: float | None = None
+    fts_score: float | None = None
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """Which way the memories were found."""
+
+    strategy_used: str
+    embedding_source: str | None = None
+    embedding_model: str | None = None
+    fallback_reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    """What fits into the budget, best first."""
+
+    ranked: list[Ranked]
+    resolution: Resolution
+
+    @property
+    def memories(self) -> list[Memory]:
+        return [one.memory for one in self.ranked]
+
+    @property
+    def tokens(self) -> int:
+        return sum(one.tokens for one in self.ranked)
+
+
+def relevance(memory: Memory, query: str) -> int:
+    """How well a memory answers a query by its words; 0: not at all."""
+    return Query(query).score(memory)
+
+
+async def retrieve_memories(
+    api_key_id: str,
+    config: RetrievalConfig | Mapping[str, Any] | None = None,
+    *,
+    store: MemoryStore | None = None,
+) -> list[Memory]:
+    """The memories of an owner that answer the config's query, best first, within its budget.
+
+    Without a store, the plugin at `MEMORY_PLUGIN_URL` is asked.
+    """
+    chosen = config if isinstance(config, RetrievalConfig) else _config(config or {})
+    async with open_store(store) as opened:
+        return (await retrieve(opened, api_key_id, chosen)).memories
+
+
+async def retrieve(
+    store: MemoryStore, api_key_id: str | None, config: RetrievalConfig
+) -> Retrieved:
+    """The same with the reasons; `api_key_id` None: every owner's."""
+    nothing = Retrieved([], Resolution(_name(config.strategy)))
+    if not config.enabled or config.max_tokens <= 0:
+        return nothing
+    selection = await _selection(store, api_key_id, config)
+    if selection is None:
+        return nothing
+    query = _query(config)
+    if query is not None and not query.words and config.strategy in ("semantic", "hybrid"):
+        return nothing
+    cutoff = now() - timedelta(days=config.retention_days)
+    if query is None:
+        newest = await store.newest(selection, CANDIDATES)
+        listed = [_recent(memory) for memory in _alive(newest, cutoff)]
+        return Retrieved(_walk(listed, config), nothing.resolution)
+    if config.strategy in ("exact", "recent"):
+        return Retrieved(
+            _walk(await _by_words(store, selection, query, config, cutoff), config),
+            nothing.resolution,
+        )
+    listed, (near, resolution) = await asyncio.gather(
+        _by_words(store, selection, query, config, cutoff),
+        _by_vector(store, selection, config, cutoff),
+    )
+    if near:
+        listed = near if config.strategy == "semantic" else _fuse(listed, near)
+    return Retrieved(_walk(listed, config), resolution)
+
+
+async def _selection(
+    store: MemoryStore, api_key_id: str | None, config: RetrievalConfig
+) -> Selection | None:
+    """Whose memories, and which; None when there can be none."""
+    session_id = config.session_id or None
+    if config.scope != "session":
+        session_id = None
+    elif session_id is None:
+        return None
+    if api_key_id is None or config.scope == "global":
+        owners = tuple(await store.owners())
+    elif config.scope == "session" or api_key_id == SHARED:
+        owners = (api_key_id,)
+    else:
+        owners = (api_key_id, SHARED)
+    return Selection(owners, type=config.type, session_id=session_id)
+
+
+def _query(config: RetrievalConfig) -> Query | None:
+    if config.query is None:
+        return None
+    if config.strategy in ("exact", "recent") and not config.query.strip():
+        return None
+    return Query(config.query)
+
+
+async def _by_words(
+    store: MemoryStore,
+    selection: Selection,
+    query: Query,
+    config: RetrievalConfig,
+    cutoff: datetime,
+) -> list[Ranked]:
+    found: Sequence[Memory] = ()
+    newest: Sequence[Memory] = ()
+    if config.strategy in ("exact", "recent"):
+        newest = await store.newest(selection, CANDIDATES)
+    else:
+        words = sorted(query.words, key=len, reverse=True)[:_SEARCH_WORDS]
+        asked = " ".join(word for word in query.words if word in words)
+        if config.strategy == "hybrid":
+            found, newest = await asyncio.gather(
+                store.search(selection, asked, CANDIDATES), store.newest(selection, CANDIDATES)
+            )
+        else:
+            found = await store.search(selection, asked, CANDIDATES)
+            newest = () if found else await store.newest(selection, CANDIDATES)
+    scores: dict[str, tuple[int, Memory]] = {}
+    for memory in _alive(found, cutoff):
+        scores[memory.id] = (max(query.score(memory), 1), memory)
+    for memory in _alive(newest, cutoff):
+        if memory.id not in scores and (score := query.score(memory)):
+            scores[memory.id] = (score, memory)
+    ranked = [
+        Ranked(memory, score, "keyword", estimate_tokens(memory.content), fts_score=score)
+        for score, memory in scores.values()
+    ]
+    return sorted(ranked, key=_order)
+
+
+async def _by_vector(
+    store: MemoryStore, selection: Selection, config: RetrievalConfig, cutoff: datetime
+) -> tuple[list[Ranked], Resolution]:
+    strategy = _name(config.strategy)
+    embedder = store.embedder
+    if embedder is None:
+        return [], Resolution(strategy, fallback_reason="no embedder is configured")
+    if not await store.plugin.keeps_vectors():
+        return [], Resolution(strategy, fallback_reason="the plugin keeps no vectors")
+    source = {"embedding_source": "remote", "embedding_model": embedder.model}
+    try:
+        async with asyncio.timeout(config.embedding_seconds):
+            vector = await embedder.embed_query(config.query or "")
+    except TimeoutError:
+        reason = "the embedder did not answer in time"
+        return [], Resolution(strategy, **source, fallback_reason=reason)
+    if vector is None:
+        return [], Resolution(strategy, **source, fallback_reason="the embedder failed")
+    near = await store.nearest(selection, vector, NEAREST)
+    near = [(memory, score) for memory, score in near if memory.updated_at >= cutoff]
+    if not near:
+        reason = "no memory has a vector of this model"
+        return [], Resolution(strategy, **source, fallback_reason=reason)
+    best = max(score for _, score in near)
+    ranked = [
+        Ranked(memory, score, "vector", estimate_tokens(memory.content), vec_score=score)
+        for memory, score in near
+        if score >= best / 2
+    ]
+    return ranked, Resolution(strategy, **source)
+
+
+def _fuse(by_words: list[Ranked], by_vector: list[Ranked]) -> list[Ranked]:
+    """Reciprocal rank fusion: what stands high in either list stands high."""
+    fused: dict[str, float] = {}
+    known: dict[str, Ranked] = {}
+    for one_list in (by_words, by_vector):
+        for rank, one in enumerate(one_list, 1):
+            fused[one.memory.id] = fused.get(one.memory.id, 0.0) + 1 / (RANK_CONSTANT + rank)
+            known.setdefault(one.memory.id, one)
+    vectors = {one.memory.id: one.vec_score for one in by_vector}
+    return sorted(
+        (
+            Ranked(
+                one.memory,
+                fused[id_],
+                "hybrid-rrf",
+                one.tokens,
+                vec_score=vectors.get(id_),
+                fts_score=one.fts_score,
+            )
+            for id_, one in known.items()
+        ),
+        key=_order,
+    )
+
+
+def _walk(ranked: list[Ranked], config: RetrievalConfig) -> list[Ranked]:
+    """Each content once, at most `limit`, as far as the budget goes; at least one."""
+    budget = min(max(config.max_tokens, 1), MAX_BUDGET)
+    seen: set[str] = set()
+    kept: list[Ranked] = []
+    used = 0
+    for one in ranked:
+        content = " ".join(one.memory.content.casefold().split())
+        if content in seen:
+            continue
+        if config.limit is not None and len(kept) == config.limit:
+            break
+        used += one.tokens
+        if used > budget and kept:
+            break
+        seen.add(content)
+        kept.append(one)
+        if used > budget:
+            break
+    return kept
+
+
+def _alive(memories: Iterable[Memory], cutoff: datetime) -> list[Memory]:
+    moment = now()
+    return [one for one in memories if one.updated_at >= cutoff and one.is_live(moment)]
+
+
+def _recent(memory: Memory) -> Ranked:
+    return Ranked(memory, 0, "recent", estimate_tokens(memory.content))
+
+
+def _order(one: Ranked) -> tuple[float, float, str]:
+    return (-one.score, -one.memory.created_at.timestamp(), one.memory.id)
+
+
+def _name(strategy: Strategy) -> str:
+    return "exact" if strategy == "recent" else strategy
+
+
+def _config(given: Mapping[str, Any]) -> RetrievalConfig:
+    known = {one.name for one in fields(RetrievalConfig)}
+    if unknown := sorted(given.keys() - known):
+        raise ValueError(f"the retrieval config has no {', '.join(unknown)}")
+    return RetrievalConfig(**given)

@@ -1,0 +1,59 @@
+"""Which memories a listing, a count, a search or a deletion is about."""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from recall.memory import Memory, MemoryType, namespace_of
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The memories of some owners; every further condition must hold, too.
+
+    `text` is a literal part of the content or the key, in any case; `older_than` and
+    `unchanged_since` are compared with `createdAt` and `updatedAt`.
+    """
+
+    owners: tuple[str, ...] = ()
+    type: MemoryType | None = None
+    session_id: str | None = None
+    text: str | None = field(default=None, repr=False)
+    older_than: datetime | None = None
+
+    def of(self, owners: tuple[str, ...]) -> "Selection":
+        """The same conditions for these owners."""
+        return replace(self, owners=owners)
+
+    @property
+    def namespaces(self) -> dict[str, str]:
+        """The plugin's namespaces, each with its owner."""
+        return {namespace_of(owner): owner for owner in self.owners}
+
+    @property
+    def where(self) -> dict[str, str]:
+        """The part that a plugin with `filter` can do: equal fields of what recall wrote."""
+        wanted = {"type": self.type, "sessionId": self.session_id}
+        return {name: value for name, value in wanted.items() if value is not None}
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is everything that the owners have."""
+        return not self.where and self.text is None and self.older_than is None
+
+    @property
+    def is_countable(self) -> bool:
+        """Whether a plugin that filters can count it by itself."""
+        return self.text is None and self.older_than is None
+
+    def matches(self, memory: Memory) -> bool:
+        """Whether a memory of one of the owners meets the conditions."""
+        return (
+            (self.type is None or memory.type == self.type)
+            and (self.session_id is None or memory.session_id == self.session_id)
+            and (self.older_than is None or memory.created_at < self.older_than)
+            and (self.text is None or self._has_text(memory))
+        )
+
+    def _has_text(self, memory: Memory) -> bool:
+        wanted = (self.text or "").lower()
+        return wanted in memory.content.lower() or wanted in memory.key.lower()

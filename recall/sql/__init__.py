@@ -1,0 +1,1 @@
+"""The statements of recall, one `.sql` file each, named after what they do."""

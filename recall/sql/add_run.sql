@@ -1,0 +1,2 @@
+INSERT INTO runs (run_id, owner, mode, count, summary_id, created_at, restorable_until)
+VALUES ($1, $2, $3, $4, $5, $6, $7)

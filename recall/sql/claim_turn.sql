@@ -1,0 +1,6 @@
+-- Whether the message of a turn is still to be learned from: true for one caller only.
+INSERT INTO turns (digest, learned)
+VALUES ($1, true)
+ON CONFLICT (digest) DO UPDATE SET learned = true
+WHERE NOT turns.learned OR turns.created_at <= now() - interval '10 minutes'
+RETURNING true

@@ -1,0 +1,1 @@
+DELETE FROM memories WHERE id = ANY($1::uuid[])

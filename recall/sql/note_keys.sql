@@ -1,0 +1,1 @@
+UPDATE state SET keys_version = keys_version + 1

@@ -1,0 +1,1 @@
+SELECT settings, settings_version FROM state

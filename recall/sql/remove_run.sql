@@ -1,0 +1,1 @@
+DELETE FROM runs WHERE run_id = $1 AND owner = $2

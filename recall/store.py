@@ -1,0 +1,445 @@
+"""The memories of every owner: create, get, update, delete, list, count.
+
+A store on a `Ledger` is what the server uses: one writer at a time for each memory, on any number
+of workers, and use that is counted. Without one it needs nothing but a plugin.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from contract import MemoryClient
+from recall.embedding import Embedding
+from recall.ledger import Ledger, Writing
+from recall.memory import SHARED, Memory, MemoryType, from_row, memory_id, namespace_of, now
+from recall.plugin import Plugin, Scan, walk
+from recall.selection import Selection
+
+OnConflict = Literal["merge", "skip", "replace"]
+Fate = Literal["created", "updated", "skipped"]
+# The class below has a method `list`, so its annotations cannot say it.
+Fates = list[tuple[Memory, Fate]]
+Ids = list[str]
+Memories = list[Memory]
+Scored = list[tuple[Memory, float]]
+Vector = list[float]
+
+
+class KeyTaken(Exception):
+    """The owner has another memory with this key."""
+
+
+class Unset:
+    """The type of `UNSET`: a field that the caller left out, where None means something."""
+
+
+UNSET: Final = Unset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """A memory as somebody wants it written; what is None or UNSET keeps its stored value.
+
+    The times are those of a memory that comes from elsewhere.
+    """
+
+    api_key_id: str
+    key: str
+    content: str
+    type: MemoryType | None = None
+    session_id: str | None = None
+    metadata: dict[str, Any] | None = None
+    expires_at: datetime | Unset | None = UNSET
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    kind: Literal["fact", "summary"] | None = None
+
+    @property
+    def id(self) -> str:
+        return memory_id(self.api_key_id, self.key)
+
+
+class MemoryStore:
+    """Memories in a plugin. Raises the exceptions of `contract.errors`, and `KeyTaken`.
+
+    `embedder` makes the vectors of what is written, when there is one.
+    """
+
+    def __init__(
+        self,
+        client: MemoryClient,
+        ledger: Ledger | None = None,
+        embedder: Embedding | None = None,
+    ) -> None:
+        self.plugin = Plugin(client)
+        self.ledger = ledger
+        self.embedder = embedder
+        self._owners: set[str] = {SHARED}
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    # Writing
+
+    async def create(
+        self,
+        api_key_id: str,
+        key: str,
+        content: str,
+        *,
+        type: MemoryType | None = None,
+        session_id: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        expires_at: datetime | Unset | None = UNSET,
+        source: Literal["user", "runtime"] = "user",
+    ) -> Memory:
+        """Write a memory. One that has the same owner and key is updated.
+
+        Its content is replaced, its metadata merged, and what is left out stays.
+        """
+        draft = Draft(
+            api_key_id=api_key_id,
+            key=key,
+            content=content,
+            type=type,
+            session_id=session_id,
+            metadata=metadata,
+            expires_at=expires_at,
+        )
+        [(memory, _)] = await self.put([draft], source=source)
+        return memory
+
+    async def put(
+        self,
+        drafts: Sequence[Draft],
+        *,
+        source: Literal["user", "runtime"] = "user",
+        on_conflict: OnConflict = "merge",
+    ) -> Fates:
+        """Write several memories as `create` does, and tell what became of each.
+
+        Of two drafts for one memory the last one counts.
+        """
+        by_id = {draft.id: draft for draft in drafts}
+        async with self._writing(by_id, is_edit=source == "user") as writing:
+            stored = await self._current(by_id.values())
+            moment = now()
+            done: dict[str, tuple[Memory, Fate]] = {}
+            moving: Memories = []
+            for id_, draft in by_id.items():
+                old = stored.get(id_)
+                if old is not None and on_conflict == "skip":
+                    done[id_] = (old, "skipped")
+                    continue
+                base = None if on_conflict == "replace" else old
+                memory = _merged(draft, base, moment, source)
+                if old is not None and on_conflict == "replace" and draft.created_at is None:
+                    memory = replace(memory, created_at=old.created_at)
+                if old is not None and memory.created_at != old.created_at:
+                    moving.append(memory)
+                done[id_] = (memory, "created" if old is None else "updated")
+            written = [memory for memory, fate in done.values() if fate != "skipped"]
+            if writing is not None:
+                await writing.prepare(memory.api_key_id for memory in written)
+            for memory in moving:
+                # A plugin keeps the time of a memory that it has: the order of listings needs this.
+                await self.plugin.forget(namespace_of(memory.api_key_id), memory.id)
+            written = await self._write(written)
+            if writing is not None and written:
+                await writing.wrote(written)
+            self._owners |= {memory.api_key_id for memory in written}
+            fresh = {memory.id: memory for memory in written}
+            if self.ledger is not None:
+                updated = [m for m in written if done[m.id][1] == "updated"]
+                fresh |= {m.id: m for m in await self.ledger.with_access(updated)}
+        return [(fresh.get(id_, memory), fate) for id_, (memory, fate) in done.items()]
+
+    async def update(
+        self, memory_id_: str, changes: Mapping[str, Any], *, api_key_id: str | None = None
+    ) -> Memory | None:
+        """Change some of `type, key, content, metadata, session_id, expires_at`; None: no such
+        memory. A new key moves the memory to its new id; raises `KeyTaken` when there is one.
+        """
+        found = await self.get(memory_id_, api_key_id=api_key_id)
+        if found is None:
+            return None
+        new_id = found.id
+        if "key" in changes and changes["key"] != found.key:
+            new_id = memory_id(found.api_key_id, changes["key"])
+        async with self._writing({found.id, new_id}, is_edit=True) as writing:
+            old = await self.plugin.get(found.api_key_id, found.id)
+            if old is None:
+                return None
+            if new_id != old.id and await self.plugin.get(old.api_key_id, new_id) is not None:
+                raise KeyTaken
+            memory = replace(old, **changes, id=new_id, updated_at=_after(old.updated_at))
+            [memory] = await self._write([memory])
+            if writing is not None:
+                await writing.wrote([memory])
+            if new_id != old.id:
+                await self.plugin.forget(namespace_of(old.api_key_id), old.id)
+                if writing is not None:
+                    await writing.moved(old.id, new_id)
+                    await writing.deleted(old.api_key_id, [old.id])
+        return await self._with_access(memory)
+
+    async def delete(self, memory_id_: str, *, api_key_id: str | None = None) -> bool:
+        """Delete a memory; whether there was one."""
+        owner = await self._owner_of(memory_id_, api_key_id)
+        if owner is None:
+            return False
+        async with self._writing([memory_id_], is_edit=True) as writing:
+            was_there = await self.plugin.forget(namespace_of(owner), memory_id_)
+            if writing is not None:
+                await writing.deleted(owner, [memory_id_])
+        return was_there
+
+    async def delete_ids(self, owner: str, ids: Sequence[str]) -> int:
+        """Delete some memories of an owner, and return how many there were."""
+        deleted = 0
+        for start in range(0, len(ids), 200):
+            part = ids[start : start + 200]
+            async with self._writing(part, is_edit=True) as writing:
+                deleted += await self.plugin.forget_all(namespace_of(owner), part)
+                if writing is not None:
+                    await writing.deleted(owner, part)
+        return deleted
+
+    async def delete_all(self, selection: Selection) -> int:
+        """Delete everything that matches, and return how many there were."""
+        deleted = 0
+        for owner in selection.owners:
+            own = replace(selection, owners=(owner,))
+            if own.is_whole:
+                deleted += await self._delete_owner(owner)
+                continue
+            async for ids in self._matching(own):
+                deleted += await self.delete_ids(owner, ids)
+        return deleted
+
+    async def touch(self, memory: Memory) -> None:
+        """Write a memory again as it stands now, for its vector; nothing if it is gone."""
+        async with self._writing([memory.id], is_edit=False) as writing:
+            current = await self.plugin.get(memory.api_key_id, memory.id)
+            if current is not None:
+                written = await self._write([current])
+                if writing is not None:
+                    await writing.wrote(written)
+
+    async def rewrite(self, memories: Sequence[Memory], *, is_edit: bool = True) -> Memories:
+        """Write memories as they are, times included, while their writers hold the locks."""
+        written: Memories = []
+        for start in range(0, len(memories), 200):
+            part = memories[start : start + 200]
+            async with self._writing([memory.id for memory in part], is_edit=is_edit) as writing:
+                if writing is not None:
+                    await writing.prepare(memory.api_key_id for memory in part)
+                done = await self._write(part)
+                if writing is not None:
+                    await writing.wrote(done)
+            written += done
+        return written
+
+    # Reading
+
+    async def get(self, memory_id_: str, *, api_key_id: str | None = None) -> Memory | None:
+        """One memory, of this owner or of any; None when there is none."""
+        owner = await self._owner_of(memory_id_, api_key_id)
+        memory = None if owner is None else await self.plugin.get(owner, memory_id_)
+        return None if memory is None else await self._with_access(memory)
+
+    async def list(self, selection: Selection, *, limit: int = 50, offset: int = 0) -> Memories:
+        """A part of all that match, newest first."""
+        if await self.is_browsable() and selection.is_countable:
+            return await self.with_access(await self._browse(selection, limit, offset))
+        found = (await self.plugin.scan(selection)).memories
+        return await self.with_access(found[offset : offset + limit])
+
+    async def count(self, selection: Selection) -> int:
+        """How many match."""
+        if await self.is_browsable() and selection.is_countable:
+            return sum((await self.plugin.count_types(selection)).values())
+        return len((await self.plugin.scan(selection)).memories)
+
+    async def export(self, selection: Selection) -> AsyncIterator[Memory]:
+        """All that match, the oldest first."""
+        found = (await self.plugin.scan(selection)).memories
+        found.sort(key=lambda memory: (memory.created_at, memory.id))
+        for start in range(0, len(found), 500):
+            for memory in await self.with_access(found[start : start + 500]):
+                yield memory
+
+    async def scan(self, selection: Selection) -> Scan:
+        """All that match, as far as they are looked through."""
+        return await self.plugin.scan(selection)
+
+    async def newest(self, selection: Selection, limit: int) -> Memories:
+        """The newest that match."""
+        return [memory for memory, _ in await self.plugin.search(selection, limit)]
+
+    async def search(self, selection: Selection, words: str, limit: int) -> Memories:
+        """What the plugin finds for some words; nothing where it searches no text."""
+        if not await self.plugin.client.supports("fts"):
+            return []
+        found = await self.plugin.search(selection, limit, query=words)
+        return [memory for memory, _ in found]
+
+    async def nearest(self, selection: Selection, vector: Vector, limit: int) -> Scored:
+        """The memories with the nearest vectors, and how near they are."""
+        return await self.plugin.search(selection, limit, vector=vector)
+
+    async def owners(self) -> Collection[str]:
+        """Everybody who may have memories."""
+        return sorted(self._owners) if self.ledger is None else await self.ledger.owners()
+
+    # Inside
+
+    @asynccontextmanager
+    async def _writing(
+        self, ids: Collection[str], *, is_edit: bool
+    ) -> AsyncIterator[Writing | None]:
+        if self.ledger is not None:
+            async with self.ledger.writing(is_edit=is_edit) as writing:
+                await writing.lock(ids)
+                yield writing
+            return
+        locks = [self._locks.setdefault(one, asyncio.Lock()) for one in sorted(set(ids))]
+        for lock in locks:
+            await lock.acquire()
+        try:
+            yield None
+        finally:
+            for one, lock in zip(sorted(set(ids)), locks, strict=True):
+                lock.release()
+                if not lock.locked():
+                    self._locks.pop(one, None)
+
+    async def _current(self, drafts: Collection[Draft]) -> dict[str, Memory]:
+        found = await asyncio.gather(
+            *(self.plugin.get(draft.api_key_id, draft.id) for draft in drafts)
+        )
+        return {memory.id: memory for memory in found if memory is not None}
+
+    async def _write(self, memories: Sequence[Memory]) -> Memories:
+        """Write with vectors; a memory whose vector cannot be made is written without one."""
+        if not memories:
+            return []
+        if self.embedder is None or not await self.plugin.keeps_vectors():
+            bare = [replace(memory, embedded_with=None) for memory in memories]
+            await self.plugin.write([(memory, None) for memory in bare])
+            return bare
+        vectors = await self.embedder.embed([memory.content for memory in memories])
+        named = [
+            replace(memory, embedded_with=None if vector is None else self.embedder.model)
+            for memory, vector in zip(memories, vectors, strict=True)
+        ]
+        await self.plugin.write(list(zip(named, vectors, strict=True)))
+        return named
+
+    async def _browse(self, selection: Selection, limit: int, offset: int) -> Memories:
+        namespaces = selection.namespaces
+        if not namespaces:
+            return []
+        if len(namespaces) > 1000:
+            found = await self.plugin.scan(selection)
+            return found.memories[offset : offset + limit]
+        names = list(namespaces)
+        cursor = None
+        if offset:
+            cursor = await self.plugin.skip(names, selection.where, offset)
+            if cursor is None:
+                return []
+        rows, _ = await self.plugin.page(names, selection.where, cursor, limit)
+        return [from_row(row, namespaces[row.namespace]) for row in rows]
+
+    async def _matching(self, selection: Selection) -> AsyncIterator[Ids]:
+        """The ids of all that match, in parts; more are looked for until there are none."""
+        if await self.plugin.client.supports("list"):
+            async for memories in walk(self.plugin, selection):
+                yield [memory.id for memory in memories]
+            return
+        while found := (await self.plugin.scan(selection)).memories:
+            yield [memory.id for memory in found]
+
+    async def _delete_owner(self, owner: str) -> int:
+        count = await self.count(Selection((owner,)))
+        async with self._writing([], is_edit=True) as writing:
+            await self.plugin.drop(namespace_of(owner))
+            if writing is not None:
+                await writing.deleted_all(owner)
+        return count
+
+    async def _owner_of(self, memory_id_: str, api_key_id: str | None) -> str | None:
+        if api_key_id is not None:
+            return api_key_id
+        if self.ledger is not None:
+            owner = await self.ledger.owner_of(memory_id_)
+            if owner is not None:
+                return owner
+        # A row that recall did not write: nobody knows where it lies.
+        for owner in await self.owners():
+            if await self.plugin.get(owner, memory_id_) is not None:
+                return owner
+        return None
+
+    async def _with_access(self, memory: Memory) -> Memory:
+        return (await self.with_access([memory]))[0]
+
+    async def with_access(self, memories: Memories) -> Memories:
+        return memories if self.ledger is None else await self.ledger.with_access(memories)
+
+    async def is_browsable(self) -> bool:
+        client = self.plugin.client
+        return await client.supports("browse") and await client.supports("filter")
+
+
+@asynccontextmanager
+async def open_store(store: MemoryStore | None) -> AsyncIterator[MemoryStore]:
+    """The given store, or one on the plugin at `MEMORY_PLUGIN_URL` that is closed afterwards."""
+    if store is not None:
+        yield store
+        return
+    async with MemoryClient() as client:
+        yield MemoryStore(client)
+
+
+def _merged(
+    draft: Draft, old: Memory | None, moment: datetime, source: Literal["user", "runtime"]
+) -> Memory:
+    """The draft on top of what is stored."""
+    expires_at = draft.expires_at
+    if isinstance(expires_at, Unset):
+        expires_at = old.expires_at if old is not None else None
+    if old is None:
+        created_at = draft.created_at or moment
+        return Memory(
+            id=draft.id,
+            api_key_id=draft.api_key_id,
+            key=draft.key,
+            content=draft.content,
+            type=draft.type or "factual",
+            session_id=draft.session_id or "",
+            metadata=draft.metadata or {},
+            created_at=created_at,
+            updated_at=draft.updated_at or created_at,
+            expires_at=expires_at,
+            kind=draft.kind or "fact",
+            source=source,
+        )
+    return replace(
+        old,
+        content=draft.content,
+        type=draft.type or old.type,
+        session_id=old.session_id if draft.session_id is None else draft.session_id,
+        metadata=old.metadata | (draft.metadata or {}),
+        updated_at=_after(old.updated_at) if draft.updated_at is None else draft.updated_at,
+        expires_at=expires_at,
+        source=source,
+        kind=draft.kind or "fact",
+    )
+
+
+def _after(earlier: datetime) -> datetime:
+    """The current instant, and never before what was noted earlier."""
+    return max(now(), earlier)

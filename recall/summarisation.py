@@ -1,0 +1,318 @@
+"""Summarising: old memories become one, or long ones shorter, and nothing is lost.
+
+The originals are copied to the owner's archive first, and only then replaced or deleted. Until
+`restorableUntil` they can be put back as they were.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Literal
+from uuid import UUID, uuid4, uuid5
+
+from contract import format_time
+from language.sentences import first_sentences
+from postgres.database import Database
+from recall.ledger import STATEMENTS
+from recall.memory import Memory, archive_of, from_row, memory_id, now
+from recall.plugin import batch_write
+from recall.selection import Selection
+from recall.store import MemoryStore, open_store
+from recall.tokens import estimate_tokens
+
+Mode = Literal["olderThanDays", "maxTokens"]
+SENTENCES = 3
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run does to one owner: `shortened` replaces, `summary` stands for what is deleted."""
+
+    owner: str
+    candidates: list[Memory]
+    shortened: dict[str, Memory]
+    summary: Memory | None
+    total_tokens: int
+
+    @property
+    def tokens_saved(self) -> int:
+        before = sum(estimate_tokens(one.content) for one in self.candidates)
+        after = sum(estimate_tokens(one.content) for one in self.shortened.values())
+        if self.summary is not None:
+            after += estimate_tokens(self.summary.content)
+        return before - after
+
+
+class Summariser:
+    """Summarises and restores. Without runs in PostgreSQL (a bare store) nothing can be restored
+    through it, but the originals are archived all the same."""
+
+    def __init__(self, store: MemoryStore, runs: "Runs | None" = None) -> None:
+        self._store = store
+        self._runs = runs
+
+    async def summarize(
+        self,
+        owners: list[str],
+        *,
+        session_id: str | None = None,
+        older_than_days: int | None = None,
+        max_tokens: int | None = None,
+        dry_run: bool = False,
+        keep_days: int = 30,
+    ) -> dict[str, Any]:
+        """Summarise each owner by itself, and tell what was done."""
+        run_id = str(uuid4())
+        moment = now()
+        until = moment + timedelta(days=keep_days)
+        mode: Mode = "maxTokens" if max_tokens is not None else "olderThanDays"
+        plans: list[Plan] = []
+        for owner in owners:
+            selection = Selection((owner,), session_id=session_id)
+            found = (await self._store.scan(selection)).memories
+            if max_tokens is not None:
+                plan = _shorten(owner, found, max_tokens)
+            else:
+                cutoff = moment - timedelta(days=older_than_days or 30)
+                plan = _merge(selection, found, cutoff, run_id, moment)
+            plans.append(plan)
+            if plan.candidates and not dry_run:
+                await self._carry_out(plan, run_id, mode, moment, until)
+        touched = [plan for plan in plans if plan.candidates]
+        candidates = [memory for plan in touched for memory in plan.candidates]
+        summaries = [plan.summary for plan in touched if plan.summary is not None]
+        done = bool(candidates) and not dry_run
+        return {
+            "runId": None if dry_run else run_id,
+            "dryRun": dry_run,
+            "candidates": [memory.to_json() for memory in candidates],
+            "originalCount": len(candidates),
+            "summarizedCount": sum(len(plan.shortened) for plan in touched) + len(summaries),
+            "totalTokens": sum(plan.total_tokens for plan in plans),
+            "tokensSaved": sum(plan.tokens_saved for plan in touched),
+            "deletedCount": sum(len(plan.candidates) for plan in touched if plan.summary),
+            "summaryId": summaries[0].id if summaries and not dry_run else None,
+            "restorableUntil": format_time(until) if done else None,
+        }
+
+    async def restore(self, run_id: str) -> tuple[int, list[str]] | None:
+        """Put the originals of a run back; None: there is no such run. Also what was skipped."""
+        if self._runs is None:
+            return None
+        rows = await self._runs.find(run_id)
+        if not rows:
+            return None
+        restored, skipped = 0, []
+        for row in rows:
+            owner = row["owner"]
+            originals = await self._originals(owner, run_id)
+            current = {
+                memory.id: memory
+                for memory in (await self._store.scan(Selection((owner,)))).memories
+            }
+            back = [it for it in originals if it.is_unchanged(current.get(it.memory.id))]
+            kept = {it.memory.id for it in back}
+            skipped += [it.memory.id for it in originals if it.memory.id not in kept]
+            await self._store.rewrite([it.memory for it in back])
+            restored += len(back)
+            if row["summary_id"] is not None:
+                await self._store.delete(str(row["summary_id"]), api_key_id=owner)
+            await self._store.plugin.forget_all(archive_of(owner), [it.row_id for it in originals])
+            await self._runs.remove(run_id, owner)
+        return restored, skipped
+
+    async def _carry_out(
+        self, plan: Plan, run_id: str, mode: Mode, moment: datetime, until: datetime
+    ) -> None:
+        archive = archive_of(plan.owner)
+        rows = [
+            batch_write(
+                archive,
+                replace(memory, expires_at=until),
+                {
+                    **memory.propagation(),
+                    "runId": run_id,
+                    "originalId": memory.id,
+                    "originalExpiresAt": (
+                        None if memory.expires_at is None else format_time(memory.expires_at)
+                    ),
+                    "shortened": memory.id in plan.shortened,
+                },
+                memory_id=str(uuid5(UUID(run_id), memory.id)),
+            )
+            for memory in plan.candidates
+        ]
+        await self._store.plugin.write_rows(rows)
+        if self._runs is not None:
+            summary_id = None if plan.summary is None else plan.summary.id
+            await self._runs.add(
+                run_id, plan.owner, mode, len(plan.candidates), summary_id, moment, until
+            )
+        if plan.summary is not None:
+            await self._store.rewrite([plan.summary])
+            await self._store.delete_ids(plan.owner, [memory.id for memory in plan.candidates])
+        else:
+            await self._store.rewrite(list(plan.shortened.values()))
+
+    async def _originals(self, owner: str, run_id: str) -> "list[Original]":
+        rows, _ = await self._store.plugin.look_through([archive_of(owner)], {"runId": run_id})
+        found = []
+        for row in rows:
+            note = row.propagation or {}
+            if note.get("runId") != run_id or not isinstance(note.get("originalId"), str):
+                continue
+            kept = from_row(row, owner)
+            ended = note.get("originalExpiresAt")
+            memory = replace(
+                kept,
+                id=note["originalId"],
+                expires_at=datetime.fromisoformat(ended) if isinstance(ended, str) else None,
+            )
+            found.append(Original(str(row.id), memory, bool(note.get("shortened"))))
+        return found
+
+
+@dataclass(frozen=True)
+class Original:
+    """An archived memory, and the row that it lies in."""
+
+    row_id: str
+    memory: Memory
+    was_shortened: bool
+
+    def is_unchanged(self, current: Memory | None) -> bool:
+        """Whether what stands in its place is still what the summary left there."""
+        if not self.was_shortened:
+            return current is None
+        return (
+            current is not None
+            and current.updated_at == self.memory.updated_at
+            and current.content == first_sentences(self.memory.content, SENTENCES)
+        )
+
+
+class Runs:
+    """The runs that can be undone, in PostgreSQL."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(
+        self,
+        run_id: str,
+        owner: str,
+        mode: Mode,
+        count: int,
+        summary_id: str | None,
+        created_at: datetime,
+        until: datetime,
+    ) -> None:
+        """Note a run before it changes anything."""
+        await self._database.execute(
+            STATEMENTS.load("add_run"),
+            UUID(run_id),
+            owner,
+            mode,
+            count,
+            None if summary_id is None else UUID(summary_id),
+            created_at,
+            until,
+        )
+
+    async def find(self, run_id: str) -> list[Any]:
+        """The parts of a run, one for each owner."""
+        rows: list[Any] = await self._database.fetch(
+            STATEMENTS.load("list_runs"), None, UUID(run_id)
+        )
+        return rows
+
+    async def shown(self, owner: str | None) -> list[dict[str, Any]]:
+        """The runs of an owner, or of all, the newest first."""
+        rows = await self._database.fetch(STATEMENTS.load("list_runs"), owner, None)
+        return [
+            {
+                "runId": str(row["run_id"]),
+                "apiKeyId": row["owner"],
+                "mode": row["mode"],
+                "createdAt": format_time(row["created_at"]),
+                "restorableUntil": format_time(row["restorable_until"]),
+                "count": row["count"],
+            }
+            for row in rows
+        ]
+
+    async def remove(self, run_id: str, owner: str) -> None:
+        """Forget a run that was restored."""
+        await self._database.execute(STATEMENTS.load("remove_run"), UUID(run_id), owner)
+
+    async def sweep(self) -> None:
+        """Forget runs that cannot be restored any more; their originals expire by themselves."""
+        await self._database.execute(STATEMENTS.load("drop_old_runs"))
+
+
+async def summarize_memories(
+    api_key_id: str,
+    session_id: str | None = None,
+    max_tokens: int = 4000,
+    dry_run: bool = False,
+    *,
+    store: MemoryStore | None = None,
+) -> dict[str, Any]:
+    """Shorten an owner's memories until the newest fit into `max_tokens`; see `Summariser`.
+
+    Without a store, the plugin at `MEMORY_PLUGIN_URL` is used.
+    """
+    async with open_store(store) as opened:
+        return await Summariser(opened).summarize(
+            [api_key_id], session_id=session_id, max_tokens=max_tokens, dry_run=dry_run
+        )
+
+
+def _merge(
+    selection: Selection, memories: list[Memory], cutoff: datetime, run_id: str, moment: datetime
+) -> Plan:
+    """One memory for all that are older, a line each."""
+    [owner] = selection.owners
+    total = sum(estimate_tokens(memory.content) for memory in memories)
+    old = [memory for memory in memories if memory.updated_at < cutoff]
+    if not old:
+        return Plan(owner, [], {}, None, total)
+    lines = [
+        f"[{memory.type}] {memory.key}: {_first(memory.content)}"
+        for memory in sorted(old, key=lambda it: (it.created_at, it.id))
+    ]
+    key = f"summary:{run_id}"
+    summary = Memory(
+        id=memory_id(owner, key),
+        api_key_id=owner,
+        key=key,
+        content="\n".join(lines),
+        type="semantic",
+        session_id=selection.session_id or "",
+        created_at=moment,
+        updated_at=moment,
+        kind="summary",
+        metadata={"runId": run_id, "count": len(old)},
+    )
+    return Plan(owner, old, {}, summary, total)
+
+
+def _shorten(owner: str, memories: list[Memory], budget: int) -> Plan:
+    """Newest first, what fits stays; of the rest the longer ones keep three sentences."""
+    total = used = 0
+    candidates: list[Memory] = []
+    shortened: dict[str, Memory] = {}
+    for memory in memories:
+        tokens = estimate_tokens(memory.content)
+        total += tokens
+        if used + tokens <= budget:
+            used += tokens
+            continue
+        short = first_sentences(memory.content, SENTENCES)
+        if short != memory.content:
+            candidates.append(memory)
+            shortened[memory.id] = replace(memory, content=short)
+    return Plan(owner, candidates, shortened, None, total)
+
+
+def _first(content: str) -> str:
+    return " ".join(first_sentences(content, SENTENCES).split())

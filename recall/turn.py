@@ -1,0 +1,71 @@
+"""A user's turn: the last thing that a person said in a request, and all that led to it.
+
+The requests of one turn (a model that calls tools asks again and again) share its memory block,
+and its message is learned from once.
+"""
+
+import re
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+from recall.document import Document
+from recall.injection import CLOSING, INTRODUCTION, OPENING, Format
+
+_BLOCK = re.compile(
+    rf"{re.escape(OPENING)}.*?(?:{re.escape(CLOSING)}|\Z)", re.DOTALL | re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What the user said last (`text`), and a digest of who said it after what."""
+
+    text: str = field(repr=False)
+    digest: bytes = field(repr=False)
+
+
+def read_turn(document: Document, format: Format, owner: str, session_id: str) -> Turn:
+    """The turn that a request belongs to; its text is "" when no person says anything in it."""
+    name = "input" if format == "responses" else "messages"
+    items = document.value[name]
+    if isinstance(items, str):
+        text, said = items, document.source(name)
+    else:
+        index, text = _last_said(items)
+        said = document.source(name, index)
+    parts = (owner, session_id, format, said)
+    digest = blake2b(digest_size=32)
+    for part in parts:
+        encoded = part.encode("utf-8", "surrogatepass")
+        digest.update(len(encoded).to_bytes(8))
+        digest.update(encoded)
+    return Turn(without_block(text), digest.digest())
+
+
+def without_block(text: str) -> str:
+    """The text without a memory block: what recall itself wrote is nobody's statement."""
+    if OPENING not in text.lower() and INTRODUCTION not in text:
+        return text
+    return _BLOCK.sub(" ", text).replace(INTRODUCTION, " ")
+
+
+def _last_said(items: list[Any]) -> tuple[int, str]:
+    """The last user message with words of its own; tool results are nobody's words."""
+    for index in range(len(items) - 1, -1, -1):
+        item = items[index]
+        if isinstance(item, dict) and item.get("role") == "user":
+            text = _text(item.get("content"))
+            if text:
+                return index, text
+    return -1, ""
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    parts = (part for part in content if isinstance(part, dict))
+    texts = (it.get("text") for it in parts if it.get("type") in ("text", "input_text"))
+    return "\n".join(text for text in texts if isinstance(text, str))

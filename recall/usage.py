@@ -1,0 +1,111 @@
+"""How much memory is used: counted in this worker, added up in PostgreSQL every second."""
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from postgres.database import Database
+from postgres.errors import StoreUnavailable
+from recall.ledger import STATEMENTS
+from recall.memory import now
+
+_SECONDS = 1.0
+_MAX_HELD = 100_000
+
+
+@dataclass(frozen=True)
+class Used:
+    """Requests that looked for memories and got one, or none, and the tokens injected."""
+
+    hits: int
+    misses: int
+    tokens_injected: int
+
+    @property
+    def hit_rate(self) -> float:
+        asked = self.hits + self.misses
+        return self.hits / asked if asked else 0.0
+
+
+class Usage:
+    """The counts of this worker that are not written yet, and all that are."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._counts: Counter[tuple[str, str, str]] = Counter()
+        self._accesses: Counter[str] = Counter()
+        self._accessed_at: dict[str, datetime] = {}
+
+    def looked(self, owner: str, session_id: str, *, found: bool, tokens: int) -> None:
+        """A request looked for memories."""
+        self._counts[owner, session_id, "hits" if found else "misses"] += 1
+        if tokens:
+            self._counts[owner, session_id, "tokens"] += tokens
+
+    def accessed(self, ids: Iterable[str]) -> None:
+        """Memories were injected, or returned by a search of a model."""
+        moment = now()
+        for memory_id in ids:
+            self._accesses[memory_id] += 1
+            self._accessed_at[memory_id] = moment
+
+    async def run(self) -> None:
+        """Write the counts every second."""
+        while True:
+            await asyncio.sleep(_SECONDS)
+            with contextlib.suppress(StoreUnavailable):
+                await self.flush()
+
+    async def flush(self) -> None:
+        """Write the counts now; what cannot be written is kept for the next time."""
+        counts, self._counts = self._counts, Counter()
+        accesses, self._accesses = self._accesses, Counter()
+        moments, self._accessed_at = self._accessed_at, {}
+        try:
+            await self._write(counts, accesses, moments)
+        except BaseException:
+            if len(self._counts) + len(counts) + len(accesses) < _MAX_HELD:
+                self._counts.update(counts)
+                self._accesses.update(accesses)
+                self._accessed_at = moments | self._accessed_at
+            raise
+
+    async def read(self, owners: list[str] | None, session_id: str | None) -> Used:
+        """What was counted for some owners, or for all."""
+        row = await self._database.fetchrow(STATEMENTS.load("read_usage"), owners, session_id)
+        if row is None:
+            return Used(0, 0, 0)
+        return Used(row["hits"], row["misses"], row["tokens_injected"])
+
+    async def _write(
+        self,
+        counts: Counter[tuple[str, str, str]],
+        accesses: Counter[str],
+        moments: dict[str, datetime],
+    ) -> None:
+        if not counts and not accesses:
+            return
+        places = sorted({(owner, session) for owner, session, _ in counts})
+        ids = sorted(accesses)
+        async with self._database.transaction() as connection:
+            if places:
+                await connection.execute(
+                    STATEMENTS.load("count_usage"),
+                    [owner for owner, _ in places],
+                    [session for _, session in places],
+                    *(
+                        [counts[*place, kind] for place in places]
+                        for kind in ("hits", "misses", "tokens")
+                    ),
+                )
+            if ids:
+                await connection.execute(
+                    STATEMENTS.load("count_access"),
+                    [UUID(one) for one in ids],
+                    [accesses[one] for one in ids],
+                    [moments[one] for one in ids],
+                )

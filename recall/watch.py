@@ -1,0 +1,208 @@
+"""What this worker knows of settings, keys and turns, compared with PostgreSQL at every request.
+
+The comparison is one small statement, and all requests that come while one runs share the next.
+So a change is obeyed by the next request on any worker, at the price of a round trip.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from uuid import UUID
+
+from postgres.database import Database
+from postgres.errors import StoreUnavailable
+from recall.configuration import Configuration, stored_configuration
+from recall.ledger import STATEMENTS
+
+_REST_SECONDS = 1.0
+_MAX_KEYS = 10_000
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class KnownKey:
+    """An API key as the proxy needs it: `id` is the owner of its memories."""
+
+    id: str
+    disabled: bool
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The block that was chosen for a turn, and the memories in it."""
+
+    block: str = field(repr=False)
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Glance:
+    """The state of things when it was looked at."""
+
+    settings_version: int
+    keys_version: int
+    all_edits: int
+    own_edits: int
+    shared_edits: int
+    seen: str | None = None
+    choice: Choice | None = None
+
+    def mark(self, scope: str) -> str:
+        """What a choice depends on: a choice with another mark is void."""
+        everybody = self.all_edits if scope == "global" else 0
+        return f"{self.settings_version}:{self.own_edits}:{self.shared_edits}:{everybody}"
+
+
+@dataclass
+class _Asked:
+    owner: str | None
+    digest: bytes | None
+    answer: asyncio.Future[Glance]
+
+
+class Watch:
+    """Looks at the state for this worker. While PostgreSQL is away, what was known last counts."""
+
+    def __init__(
+        self, database: Database, configured: Callable[[Configuration], None] | None = None
+    ) -> None:
+        self._database = database
+        self._configured = configured
+        self._waiting: list[_Asked] = []
+        self._looking: asyncio.Task[None] | None = None
+        self._down_until = 0.0
+        self._configuration = Configuration()
+        self._settings_version = 0
+        self._keys: OrderedDict[bytes, tuple[int, KnownKey | None]] = OrderedDict()
+        self._keys_version = 0
+
+    @property
+    def last_configuration(self) -> Configuration:
+        """The settings as they were last seen."""
+        return self._configuration
+
+    async def look(self, owner: str | None = None, digest: bytes | None = None) -> Glance:
+        """The state as it is now, for an owner and a turn; raises `StoreUnavailable`."""
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._down_until:
+            raise StoreUnavailable("the database was away a moment ago")
+        asked = _Asked(owner, digest, loop.create_future())
+        self._waiting.append(asked)
+        if self._looking is None:
+            self._looking = loop.create_task(self._look())
+        return await asked.answer
+
+    def suspect(self) -> None:
+        """The database did not answer in time: others need not wait for it for a while."""
+        self._down_until = asyncio.get_running_loop().time() + _REST_SECONDS
+
+    async def configuration(self, glance: Glance | None = None) -> Configuration:
+        """The settings now; raises `StoreUnavailable` when they cannot be read."""
+        version = (glance or await self.look()).settings_version
+        if version > self._settings_version:
+            row = await self._database.fetchrow(STATEMENTS.load("read_settings"))
+            if row is not None and row["settings_version"] > self._settings_version:
+                self._configuration = stored_configuration(row["settings"])
+                self._settings_version = row["settings_version"]
+                if self._configured is not None:
+                    self._configured(self._configuration)
+        return self._configuration
+
+    async def key(self, token: str, glance: Glance) -> KnownKey | None:
+        """The API key with this token, as of the glance."""
+        digest = hash_of(token)
+        known = self._keys.get(digest)
+        if known is not None and known[0] >= glance.keys_version:
+            return known[1]
+        row = await self._database.fetchrow(STATEMENTS.load("find_key"), digest)
+        found = None
+        if row is not None and row["id"] is not None:
+            found = KnownKey(row["id"], row["disabled"])
+        self._keys[digest] = (glance.keys_version if row is None else row["keys_version"], found)
+        self._keys.move_to_end(digest)
+        while len(self._keys) > _MAX_KEYS:
+            self._keys.popitem(last=False)
+        return found
+
+    def last_key(self, token: str) -> KnownKey | None:
+        """The API key with this token, as it was last seen."""
+        known = self._keys.get(hash_of(token))
+        return None if known is None else known[1]
+
+    async def keep(self, digest: bytes, mark: str, choice: Choice, until: datetime | None) -> None:
+        """Keep what was chosen for a turn, for every worker; a failure costs a choice."""
+        with contextlib.suppress(StoreUnavailable):
+            await self._database.execute(
+                STATEMENTS.load("keep_turn"),
+                digest,
+                mark,
+                choice.block,
+                [UUID(one) for one in choice.ids],
+                until,
+            )
+
+    async def claim(self, digest: bytes) -> bool:
+        """Whether the message of a turn is still to be learned from; true once."""
+        return bool(await self._database.fetchval(STATEMENTS.load("claim_turn"), digest))
+
+    async def aclose(self) -> None:
+        """Let go of whoever still waits."""
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
+
+    async def _look(self) -> None:
+        try:
+            while self._waiting:
+                asked, self._waiting = self._waiting, []
+                try:
+                    await self._answer(asked)
+                except BaseException as error:
+                    failure = (
+                        error
+                        if isinstance(error, StoreUnavailable)
+                        else StoreUnavailable("the state cannot be read")
+                    )
+                    for one in asked:
+                        if not one.answer.done():
+                            one.answer.set_exception(failure)
+                    if not isinstance(error, StoreUnavailable):
+                        raise
+                    self.suspect()
+        finally:
+            self._looking = None
+
+    async def _answer(self, asked: list[_Asked]) -> None:
+        rows = await self._database.fetch(
+            STATEMENTS.load("glance"),
+            [one.owner for one in asked],
+            [one.digest for one in asked],
+        )
+        for one, row in zip(asked, rows, strict=True):
+            if one.answer.done():
+                continue
+            choice = None
+            if row["block"] is not None:
+                choice = Choice(row["block"], tuple(str(it) for it in row["ids"]))
+            one.answer.set_result(
+                Glance(
+                    row["settings_version"],
+                    row["keys_version"],
+                    row["all_edits"],
+                    row["own_edits"],
+                    row["shared_edits"],
+                    row["seen"],
+                    choice,
+                )
+            )
+
+
+def hash_of(token: str) -> bytes:
+    """What is stored of a token."""
+    return sha256(token.encode("utf-8", "surrogatepass")).digest()
