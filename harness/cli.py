@@ -61,16 +61,20 @@ def run(
         list[str] | None, typer.Option(help="All but these ids, areas or patterns: partial.")
     ] = None,
     timeout: Timeout = 20.0,
-    json: Annotated[Path | None, typer.Option(help="Write the report: the truth.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write the JSON report.")] = None,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML for CI.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write one page for people.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write Markdown.")] = None,
     badge: Annotated[Path | None, typer.Option(help="Write an SVG badge.")] = None,
     baseline: Annotated[
-        Path | None, typer.Option(help="An earlier JSON report; regressions are named.")
+        Path | None, typer.Option(help="An earlier JSON report; a regression is exit code 1.")
     ] = None,
     seed: Annotated[
         int | None, typer.Option(help="Repeats the generated cases of an earlier run.")
+    ] = None,
+    dimension: Annotated[
+        int | None,
+        typer.Option(help="The dimension of embeddings, for a plugin that takes only one."),
     ] = None,
     parallel: Annotated[int, typer.Option(help="How many checks run at a time.")] = 12,
     restart_cmd: Annotated[
@@ -87,8 +91,8 @@ def run(
 ) -> None:
     """Hold the plugin at URL to the contract.
 
-    Exit codes: 0 conformant, 1 not conformant, 2 configuration, 3 no plugin answers,
-    4 partial: something was excluded or could not be judged.
+    Exit codes: 0 conformant, 1 not conformant or worse than --baseline, 2 configuration,
+    3 no plugin answers, 4 partial: something was excluded or could not be judged.
     """
     paths = {"json": json, "junit": junit, "html": html, "markdown": markdown, "badge": badge}
     console = Console()
@@ -99,6 +103,7 @@ def run(
             exclude=tuple(exclude or ()),
             timeout=timeout,
             seed=random.randrange(2**32) if seed is None else seed,  # noqa: S311
+            dimension=dimension,
             parallel=parallel,
             token=os.environ.get("MEMORY_PLUGIN_TOKEN") or None,
             restart_cmd=restart_cmd,

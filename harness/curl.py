@@ -35,10 +35,16 @@ class Caller:
     token: bool = False
 
 
-def repeat(exchanges: Sequence[Exchange], caller: Caller, waits: Sequence[float] = ()) -> list[str]:
+def repeat(
+    exchanges: Sequence[Exchange],
+    caller: Caller,
+    waits: Sequence[float] = (),
+    commands: Sequence[tuple[float, str]] = (),
+) -> list[str]:
     """Commands for a shell, the last of which shows the failure.
 
-    `waits` are the moments at which the check waited on purpose.
+    `waits` are the moments at which the check waited on purpose, `commands` what it had the
+    shell run, and when.
     """
     kept = relevant(exchanges)
     names = _made_ids(kept)
@@ -48,6 +54,8 @@ def repeat(exchanges: Sequence[Exchange], caller: Caller, waits: Sequence[float]
         exchange = kept[place]
         if place and _waited(kept[place - 1], exchange, waits):
             lines.append(f"sleep {exchange.sent - kept[place - 1].received:.1f}")
+        since = kept[place - 1].sent if place else 0.0
+        lines += [command for at, command in commands if since <= at < exchange.sent]
         size, template = _series(kept[place:])
         if size > 1:
             lines.append(_loop(kept[place : place + size], template, caller, names))

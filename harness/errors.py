@@ -25,9 +25,13 @@ class Trespass(HarnessError):
 
 
 class Failure(HarnessError):
-    """The plugin broke the contract: what was expected, and what came instead."""
+    """The plugin broke the contract: what was expected, and what came instead.
 
-    def __init__(self, expected: str, got: str) -> None:
+    `rests_on` names the check that is about what failed, when that was only a preparation here.
+    """
+
+    def __init__(self, expected: str, got: str, rests_on: str | None = None) -> None:
         super().__init__(f"expected {expected}, got {got}")
         self.expected = expected
         self.got = got
+        self.rests_on = rests_on

@@ -69,11 +69,12 @@ class Exchange:
         text = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(self.body)} bytes)"
         return f"{self.status} {text}".rstrip()
 
-    def expect(self, *statuses: int) -> "Exchange":
+    def expect(self, *statuses: int, rests_on: str | None = None) -> "Exchange":
         """Fail unless it was answered with one of these statuses."""
         if self.status not in statuses:
             wanted = " or ".join(str(status) for status in statuses)
-            raise Failure(f"{wanted} for {self.request.method} {self.request.path}", self.shown)
+            asked = f"{wanted} for {self.request.method} {self.request.path}"
+            raise Failure(asked, self.shown, rests_on)
         return self
 
     def expect_error(self, status: int, code: str) -> "Exchange":
@@ -120,6 +121,8 @@ class Recorder:
         self._timeout = timeout
         self.exchanges: list[Exchange] = []
         self.waits: list[float] = []
+        self.commands: list[tuple[float, str]] = []
+        """What the check had the shell run, and when."""
 
     def why_it_broke(self) -> str | None:
         """What the plugin raised instead of its last answer, if it runs in this process."""

@@ -12,6 +12,7 @@ from harness.runner import CheckFinished, Event, RunFinished, RunStarted
 STYLES: dict[Outcome, str] = {
     "pass": "green",
     "fail": "bold red",
+    "blocked": "red",
     "warn": "yellow",
     "unsupported": "dim",
     "excluded": "cyan",
@@ -61,8 +62,12 @@ class Progressed:
 
 def summarise(report: Report, console: Console) -> None:
     """What is wrong and how to repeat it, a table by area, the verdict last."""
+    for result in report.failures():
+        _explain(result, console)
+        if blocked := report.blocked_by(result.id):
+            console.print(f"  blocks {len(blocked)}: {', '.join(blocked)}", highlight=False)
     for result in report.results:
-        if result.outcome in ("fail", "error", "warn"):
+        if result.outcome == "warn":
             _explain(result, console)
     console.print(_table(report))
     if report.baseline is not None:

@@ -36,7 +36,7 @@ class SelectedRun:
         result = self._wait(lambda: self._background.result(check_id))
         if result.outcome == "error":
             pytest.fail(story(result), pytrace=False)
-        if result.outcome in ("unsupported", "excluded"):
+        if result.outcome in ("unsupported", "excluded", "blocked"):
             pytest.skip(result.message or result.outcome)
         return result
 

@@ -1,5 +1,6 @@
 """The JSON report: the one truth about a run. Every other format is rendered from it."""
 
+from collections import Counter
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal, get_args
@@ -9,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from harness.check import Level, Profile
 from harness.errors import ConfigurationError
 
-Outcome = Literal["pass", "fail", "warn", "unsupported", "excluded", "error"]
+Outcome = Literal["pass", "fail", "blocked", "warn", "unsupported", "excluded", "error"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 Verdict = Literal["conformant", "not conformant", "partial", "unreachable"]
 
@@ -38,7 +39,8 @@ class Result(_Part):
     """What became of one check.
 
     `expected`, `got` and `curl` are there when it failed; `message` says why it did not
-    pass. `curl` is the shortest sequence of commands that repeats the failure.
+    pass. `curl` is the shortest sequence of commands that repeats the failure. A check that
+    is `blocked` failed because of the checks in `blocked_by`, which failed, too.
     """
 
     id: str
@@ -52,6 +54,7 @@ class Result(_Part):
     expected: Said | None = None
     got: Said | None = None
     curl: list[Said] = []
+    blocked_by: list[str] = []
 
 
 class Plugin(_Part):
@@ -104,12 +107,18 @@ class Report(_Part):
 
     @property
     def exit_code(self) -> int:
-        """What the command exits with."""
-        return EXIT_CODES[self.verdict]
+        """What the command exits with; a regression since the baseline is never 0."""
+        code = EXIT_CODES[self.verdict]
+        return 1 if code == 0 and self.baseline and self.baseline.regressions else code
 
     def failures(self) -> list[Result]:
-        """What stands between the plugin and conformance, in the order of the report."""
-        return [result for result in self.results if result.outcome in ("fail", "error")]
+        """What stands between the plugin and conformance, what blocks most of the others first."""
+        found = [result for result in self.results if result.outcome in ("fail", "error")]
+        return sorted(found, key=lambda result: -len(self.blocked_by(result.id)))
+
+    def blocked_by(self, check_id: str) -> list[str]:
+        """The checks that this one stands in the way of."""
+        return [result.id for result in self.results if check_id in result.blocked_by]
 
     def by_area(self) -> dict[str, list[Result]]:
         """The results by area, in the order of the report."""
@@ -165,7 +174,10 @@ def decide(results: list[Result], *, reachable: bool = True) -> tuple[Verdict, s
     excluded = _ids(results, "excluded")
     judged = _ids(results, "pass") + _ids(results, "warn")
     if failed:
-        return "not conformant", f"{_count(failed)} failed: {_some(failed)}."
+        blocking = Counter(root for result in results for root in result.blocked_by)
+        roots = sorted(failed, key=lambda name: -blocking[name])
+        named = [f"{name} (blocks {blocking[name]})" if blocking[name] else name for name in roots]
+        return "not conformant", f"{_count(failed)} failed: {_some(named)}."
     if not reachable:
         return "unreachable", "The plugin stopped answering during the run."
     if errors:
@@ -173,7 +185,7 @@ def decide(results: list[Result], *, reachable: bool = True) -> tuple[Verdict, s
     if excluded:
         return "partial", f"{_count(excluded)} excluded: a verdict needs all of them."
     if not judged:
-        return "partial", "Nothing was run, and nothing run is never a pass."
+        return "partial", "No checks ran, so this is not a pass."
     warned = _ids(results, "warn")
     tail = f", {len(warned)} with a warning" if warned else ""
     return "conformant", f"All {len(judged)} checks that apply passed{tail}."

@@ -10,9 +10,10 @@ from harness.errors import ConfigurationError
 class Settings:
     """The options of a run; each is an option of `memory-harness run` of the same name.
 
-    `timeout` is how many seconds one request may take. `only` and `exclude` hold ids, areas
-    or shell patterns, and make the verdict partial. The commands are the plugin author's:
-    each is run by the shell and has done its work when it returns.
+    `timeout` is how many seconds one request may take. `dimension` is that of the
+    embeddings, for a plugin that takes only one; without it the harness finds out. `only` and
+    `exclude` hold ids, areas or shell patterns, and make the verdict partial. The commands are the
+    plugin author's: each is run by the shell and has done its work when it returns.
     """
 
     profile: Profile = "full"
@@ -20,6 +21,7 @@ class Settings:
     exclude: tuple[str, ...] = ()
     timeout: float = 20.0
     seed: int = 0
+    dimension: int | None = None
     parallel: int = 12
     token: str | None = field(default=None, repr=False)
     restart_cmd: str | None = None
@@ -34,6 +36,8 @@ class Settings:
             )
         if not self.timeout > 0:
             raise ConfigurationError("the timeout must be more than 0 seconds")
+        if self.dimension is not None and self.dimension < 2:
+            raise ConfigurationError("the dimension must be at least 2")
         if self.parallel < 1:
             raise ConfigurationError("at least 1 check must be allowed to run at a time")
         if bool(self.store_down_cmd) != bool(self.store_up_cmd):

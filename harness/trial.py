@@ -5,11 +5,14 @@ import json
 import random
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
 from contract import Memory, MemoryPluginError, SearchResponse, parse
+from harness import roots
 from harness.clock import PluginClock
+from harness.command import run_in_shell
 from harness.curl import body_of
 from harness.errors import Failure
 from harness.exchange import Exchange, Recorder, Request
@@ -18,6 +21,10 @@ from harness.settings import Settings
 
 JSON_HEADERS = {"Content-Type": "application/json"}
 _WRITERS = 10
+
+
+class Exact(list[float]):
+    """An embedding that is sent as it is, also to a plugin with a dimension of its own."""
 
 
 class Trial:
@@ -37,12 +44,16 @@ class Trial:
         rng: random.Random,
         slots: asyncio.Semaphore,
         url: str,
+        dimension: int | None = None,
     ) -> None:
         self.wire = wire
+        self.dimension = dimension
+        """The one dimension that the plugin takes; None when it takes any."""
         self.url = url
         self.settings = settings
         self.random = rng
         self.warnings: list[str] = []
+        self.notes: list[str] = []
         self.names: set[str] = set()
         self._ledger = ledger
         self._claims = frozenset(claims)
@@ -56,6 +67,10 @@ class Trial:
         """Note something that breaks no sentence but that the author should know."""
         self.warnings.append(message)
 
+    def note(self, message: str) -> None:
+        """Tell the author something that is not wrong at all."""
+        self.notes.append(message)
+
     def uuid(self) -> str:
         """A random UUID; the same for the same seed."""
         return str(UUID(int=self.random.getrandbits(128), version=4))
@@ -68,6 +83,11 @@ class Trial:
             await asyncio.sleep(seconds)
         finally:
             await self._slots.acquire()
+
+    async def run_command(self, command: str) -> None:
+        """Have the shell run a command of the user's, and keep it for the report."""
+        self.wire.commands.append((time.monotonic(), command))
+        await run_in_shell(command)
 
     # Requests
 
@@ -129,11 +149,15 @@ class Trial:
 
     async def write(self, name: str, content: str, **fields: Any) -> Exchange:
         """POST a memory: a fact from an agent unless the fields say otherwise."""
-        return await self.send("POST", f"/v1/namespaces/{name}/memories", memory(content, fields))
+        return await self.send(
+            "POST", f"/v1/namespaces/{name}/memories", memory(content, self._fitted(fields))
+        )
 
     async def search(self, *namespaces: str, **fields: Any) -> Exchange:
         """POST a search."""
-        return await self.send("POST", "/v1/search", {"namespaces": list(namespaces)} | fields)
+        return await self.send(
+            "POST", "/v1/search", {"namespaces": list(namespaces)} | self._fitted(fields)
+        )
 
     async def forget(self, memory_id: str, name: str) -> Exchange:
         """DELETE a memory in the name of a namespace."""
@@ -142,27 +166,36 @@ class Trial:
 
     async def batch(self, writes: Sequence[Mapping[str, Any]]) -> Exchange:
         """POST a batch of writes."""
-        return await self.send("POST", "/v1/memories/batch", {"writes": list(writes)})
+        return await self.send(
+            "POST", "/v1/memories/batch", {"writes": [self._fitted(write) for write in writes]}
+        )
 
     async def list_page(self, *namespaces: str, **fields: Any) -> Exchange:
         """POST a listing; one page."""
         body = {"namespaces": list(namespaces)} | fields
         return await self.send("POST", "/v1/memories/list", body)
 
+    def _fitted(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields with an embedding of the plugin's one dimension: zeros change no angle."""
+        vector = fields.get("embedding")
+        if self.dimension is None or not isinstance(vector, list) or isinstance(vector, Exact):
+            return dict(fields)
+        return {**fields, "embedding": vector + [0.0] * (self.dimension - len(vector))}
+
     # Requests that must succeed
 
     async def namespace(self, **fields: Any) -> str:
         """A new namespace of this check; Failure unless it can be made."""
         name = self.name()
-        (await self.put(name, **fields)).expect(200)
+        (await self.put(name, **fields)).expect(200, rests_on=roots.PUT)
         return name
 
     async def written(self, name: str, content: str, **fields: Any) -> str:
         """The id of a new memory; Failure unless it can be written."""
-        answer = (await self.write(name, content, **fields)).expect(201)
+        answer = (await self.write(name, content, **fields)).expect(201, rests_on=roots.WRITE)
         found = answer.object.get("id")
         if not isinstance(found, str):
-            raise Failure("201 with the memory's id", answer.shown)
+            raise Failure("201 with the memory's id", answer.shown, roots.WRITE)
         return found
 
     async def fill(self, name: str, contents: Iterable[str], **fields: Any) -> list[str]:
@@ -210,11 +243,13 @@ def memory(content: str, fields: Mapping[str, Any] | None = None) -> dict[str, A
 
 def memories_of(answer: Exchange) -> list[Memory]:
     """The memories of a search's answer; Failure unless it has the shape of the contract."""
-    answer.expect(200)
+    answer.expect(200, rests_on=roots.SEARCH)
+    if answer.json == {"memories": None}:
+        return []  # one check is about this; the others are about what was found
     try:
         return parse(SearchResponse, answer.body).memories
     except MemoryPluginError as error:
-        raise Failure(f"a SearchResponse ({error})", answer.shown) from None
+        raise Failure(f"a SearchResponse ({error})", answer.shown, roots.SEARCH) from None
 
 
 def expect(condition: object, expected: str, got: object) -> None:
@@ -224,9 +259,23 @@ def expect(condition: object, expected: str, got: object) -> None:
 
 
 def expect_equal(what: str, got: object, expected: object) -> None:
-    """Fail unless the two are equal, and show both."""
-    if got != expected:
+    """Fail unless the two are equal, numbers by their value, and show both."""
+    if _by_value(got) != _by_value(expected):
         raise Failure(f"{what}: {shown(expected)}", shown(got))
+
+
+def _by_value(value: object) -> object:
+    """The same with numbers as decimals: 1e3 is 1000, and true is not 1."""
+    match value:
+        case bool():
+            return "true" if value else "false", bool
+        case int() | float():
+            return Decimal(repr(value))
+        case list() | tuple():
+            return [_by_value(item) for item in value]
+        case dict():
+            return {key: _by_value(item) for key, item in value.items()}
+    return value
 
 
 def shown(value: object) -> str:

@@ -132,3 +132,11 @@ async def long_multibyte(trial: Trial) -> None:
     got = (await trial.one(name)).content
     expect_equal("length of the content", len(got), len(content))
     expect_equal("content is the same", got == content, True)
+
+
+@check("content.looks-like-json", _UNCHANGED)
+async def looks_like_json(trial: Trial) -> None:
+    """Writes contents that are JSON themselves, or look like other types: still strings."""
+    name = await trial.namespace()
+    for content in ('{"a": 1}', "[1, 2]", "null", "true", "0012", "1e3", '"quoted"', "NaN", "---"):
+        await _comes_back(trial, name, content, "a string")

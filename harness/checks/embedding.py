@@ -6,9 +6,14 @@ All vectors here have length 1, so cosine, dot product and distance agree on the
 import math
 
 from harness.check import check
-from harness.trial import Trial, expect, expect_equal
+from harness.trial import Exact, Trial, expect, expect_equal, memories_of
 
 _NEEDS = ["embedding"]
+_ANY = "A plugin that lists embedding should take any dimension."
+_ZERO = (
+    "A zero vector is a valid embedding: stored, and as far from everything as a right angle; it"
+    " never breaks another row's search."
+)
 
 
 def at_angle(degrees: float, dimension: int = 3) -> list[float]:
@@ -34,12 +39,13 @@ async def nearest_first(trial: Trial) -> None:
     expect_equal("order from 90", await trial.contents(name, embedding=at_angle(90)), up[::-1])
 
 
-@check("embedding.high-dimension", "embedding: list of numbers; any dimension.", needs=_NEEDS)
+@check("embedding.high-dimension", _ANY, needs=_NEEDS)
 async def high_dimension(trial: Trial) -> None:
     """Searches among vectors of 1,536 numbers, as common models make them."""
     name = await trial.namespace()
-    await _fan(trial, name, 1536)
-    found = await trial.contents(name, embedding=at_angle(0, 1536), limit=2)
+    dimension = trial.dimension or 1536
+    await _fan(trial, name, dimension)
+    found = await trial.contents(name, embedding=at_angle(0, dimension), limit=2)
     expect_equal("nearest two", found, ["at 0", "at 20"])
 
 
@@ -49,22 +55,72 @@ async def high_dimension(trial: Trial) -> None:
     needs=_NEEDS,
 )
 async def unknown_dimension(trial: Trial) -> None:
-    """Searches with five numbers where all rows have three."""
+    """Searches with five numbers where all rows have three, or the plugin's own dimension."""
     name = await trial.namespace()
     await _fan(trial, name)
-    body = (await trial.search(name, embedding=at_angle(0, 5))).expect(200).object
+    other = Exact(at_angle(0, (trial.dimension or 3) + 2))
+    body = (await trial.search(name, embedding=other)).expect(200).object
     expect_equal("memories", body.get("memories", "no such field"), [])
 
 
-@check("embedding.mixed-dimensions", "embedding: list of numbers; any dimension.", needs=_NEEDS)
+@check("embedding.mixed-dimensions", _ANY, needs=_NEEDS)
 async def mixed_dimensions(trial: Trial) -> None:
-    """Keeps vectors of 2 and of 4 numbers in one namespace: each query finds its own kind."""
+    """Keeps vectors of 2 and of 4 numbers in one namespace: each query finds its own kind.
+
+    A plugin with one dimension refuses a write of another, naming the field.
+    """
     name = await trial.namespace()
+    if trial.dimension is not None:
+        trial.warn(f"takes embeddings of {trial.dimension} numbers only; any should be welcome")
+        other = Exact(at_angle(0, trial.dimension + 1))
+        answer = await trial.write(name, "other", embedding=other)
+        answer.expect_error(400, "bad_request")
+        message = answer.envelope().message
+        expect("embedding" in message, "a message that names embedding", message)
+        return
     await trial.written(name, "two", embedding=[1.0, 0.0])
     await trial.written(name, "four", embedding=[1.0, 0.0, 0.0, 0.0])
     expect_equal("of two", await trial.contents(name, embedding=[0.6, 0.8]), ["two"])
     found = await trial.contents(name, embedding=[0.6, 0.8, 0.0, 0.0])
     expect_equal("of four", found, ["four"])
+
+
+@check("embedding.zero-vector-spares-others", _ZERO, needs=_NEEDS)
+async def zero_vector_spares_others(trial: Trial) -> None:
+    """Writes a zero vector beside others: their search goes on as before."""
+    name = await trial.namespace()
+    await _fan(trial, name)
+    await trial.written(name, "zero", embedding=[0.0, 0.0, 0.0])
+    found = await trial.contents(name, embedding=at_angle(0), limit=3)
+    expect_equal("nearest three", found, ["at 0", "at 20", "at 40"])
+
+
+@check("embedding.zero-vector-is-a-right-angle", _ZERO, needs=_NEEDS)
+async def zero_vector_is_a_right_angle(trial: Trial) -> None:
+    """Writes a zero vector between what is near and what points away, and searches with one."""
+    name = await trial.namespace()
+    await trial.written(name, "zero", embedding=[0.0, 0.0, 0.0])
+    await trial.written(name, "away", embedding=at_angle(150))
+    await trial.written(name, "near", embedding=at_angle(30))
+    found = await trial.contents(name, embedding=at_angle(0))
+    expect_equal("order", found, ["near", "zero", "away"])
+    found = await trial.contents(name, embedding=[0.0, 0.0, 0.0])
+    expect_equal("found by a zero vector", sorted(found), ["away", "near", "zero"])
+
+
+@check("embedding.whole-numbers", "embedding: list of numbers.", needs=_NEEDS)
+async def whole_numbers(trial: Trial) -> None:
+    """Writes and searches with 1, 0 and -1e0 instead of 1.0 and 0.0: numbers all the same."""
+    name = await trial.namespace()
+    rest = ", 0" * ((trial.dimension or 3) - 2)
+    for content, start in (("east", "1, 0"), ("west", "-1e0, 0")):
+        body = f'{{"content": "{content}", "kind": "fact", "source": "agent",'
+        body += f' "embedding": [{start}{rest}]}}'
+        path = f"/v1/namespaces/{name}/memories"
+        (await trial.send("POST", path, raw=body.encode())).expect(201)
+    search = f'{{"namespaces": ["{name}"], "embedding": [2, 0{rest}], "limit": 1}}'
+    answer = await trial.send("POST", "/v1/search", raw=search.encode())
+    expect_equal("nearest", [row.content for row in memories_of(answer)], ["east"])
 
 
 @check("embedding.only-named-namespaces", "namespaces: authoritative.", needs=_NEEDS)

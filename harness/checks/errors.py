@@ -133,10 +133,18 @@ async def unknown_words(trial: Trial) -> None:
 
 @check("errors.bad-uuid", _400)
 async def bad_uuid(trial: Trial) -> None:
-    """Writes with ids that are no UUIDs."""
+    """Writes with ids that are not UUIDs."""
     name = await trial.namespace()
-    for value in ("", "1", "not-a-uuid", trial.uuid()[:-1], trial.uuid() + "0", "' OR 1=1"):
+    for value in ("1", "not-a-uuid", trial.uuid()[:-1], trial.uuid() + "0", "' OR 1=1"):
         await _refused(trial, name, {"id": value})
+    expect_equal("memories", await trial.contents(name), [])
+
+
+@check("errors.empty-uuid", _400)
+async def empty_uuid(trial: Trial) -> None:
+    """Writes with an empty id, which a decoder with zero values takes for no id at all."""
+    name = await trial.namespace()
+    await _refused(trial, name, {"id": ""})
     expect_equal("memories", await trial.contents(name), [])
 
 

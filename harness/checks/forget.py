@@ -78,3 +78,12 @@ async def one_of_equals(trial: Trial) -> None:
     (await trial.forget(ids[1], name)).expect(204)
     left = {str(row.id) for row in await trial.found(name)}
     expect_equal("ids left", left, {ids[0], ids[2]})
+
+
+@check("forget.case-of-the-id", "id: UUID.", level="should")
+async def case_of_the_id(trial: Trial) -> None:
+    """Forgets by the id in upper case: the same UUID."""
+    name = await trial.namespace()
+    memory_id = await trial.written(name, "x")
+    (await trial.forget(memory_id.upper(), name)).expect(204)
+    expect_equal("memories", await trial.contents(name), [])

@@ -3,6 +3,7 @@
 from harness.check import check
 from harness.trial import Trial, expect, expect_equal
 
+_WORDS = "The words of a query are words: %, _, quotes and operators in it mean nothing special."
 _NEEDS = ["fts"]
 _PERSON = (
     "A query of one character, of stop words only, in any language or script, or full of"
@@ -221,3 +222,40 @@ async def accents(trial: Trial) -> None:
 async def start_of_a_word(trial: Trial) -> None:
     """Searches for the start of a word, as somebody does who is still typing."""
     await _expects(trial, {"deploy": "deployments run on Fridays", "rollb": "how to rollback"})
+
+
+@check("fts.wildcards-are-characters", _WORDS, needs=_NEEDS)
+async def wildcards_are_characters(trial: Trial) -> None:
+    """Searches for %, _ and regular expressions: none of them finds everything."""
+    name = await trial.namespace()
+    await trial.fill(name, ["alpha beta", "gamma delta", "epsilon zeta"])
+    for query in ("%", "_", "%%", "alp%a%", "a_pha", ".*", ".+", "^", "[a-z]+", "*", "?"):
+        found = await trial.contents(name, query=query)
+        expect(len(found) < 3, f"not every row for {query!r}", found)
+
+
+@check("fts.operators-are-words", _WORDS, needs=_NEEDS)
+async def operators_are_words(trial: Trial) -> None:
+    """Searches for `-word`, a quoted phrase, OR and field:word: the words count, nothing else."""
+    name = await trial.namespace()
+    await trial.fill(name, ["the harbour lights", "an unrelated note"])
+    for query in ("-harbour", '"harbour"', '"lights harbour"', "!harbour", "+harbour", "harbour:*"):
+        found = await trial.contents(name, query=query)
+        expect("the harbour lights" in found, f"the row with the word for {query!r}", found)
+
+
+@check("fts.awkward-ends", f"{_PERSON} (must not fail)", needs=_NEEDS)
+async def awkward_ends(trial: Trial) -> None:
+    """Searches for queries that end in the middle of a quotation, an escape or an operator."""
+    name = await trial.namespace()
+    await trial.written(name, "the harbour lights")
+    for query in (
+        "harbour\\",
+        "\\",
+        "harbour '",
+        'harbour "',
+        "harbour &",
+        "harbour |",
+        "harbour (",
+    ):
+        (await trial.search(name, query=query)).expect(200)

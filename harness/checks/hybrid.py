@@ -2,7 +2,7 @@
 
 from harness.check import check
 from harness.checks.embedding import at_angle
-from harness.trial import Trial, expect, expect_equal
+from harness.trial import Exact, Trial, expect, expect_equal
 
 _BOTH = "query and embedding together: both count (hybrid), fused into one ranking."
 _NEEDS = ["embedding", "fts"]
@@ -43,7 +43,9 @@ async def one_side_finds_nothing(trial: Trial) -> None:
     await trial.written(name, "a beacon", embedding=at_angle(0))
     found = await trial.contents(name, query="xylophone", embedding=at_angle(0))
     expect_equal("found by meaning", found, ["a beacon"])
-    found = await trial.contents(name, query="beacon", embedding=at_angle(0, 7))
+    found = await trial.contents(
+        name, query="beacon", embedding=Exact(at_angle(0, (trial.dimension or 3) + 4))
+    )
     expect_equal("found by words", found, ["a beacon"])
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from contract import DegradedHealth, Memory, MemoryPluginError, parse
 from harness.check import check
-from harness.command import run_in_shell, run_program
+from harness.command import run_program
 from harness.errors import Failure, HarnessError
 from harness.exchange import NoAnswer
 from harness.trial import Trial, expect, expect_equal
@@ -50,7 +50,7 @@ async def survives_a_restart(trial: Trial) -> None:
         return sorted(rows, key=lambda row: row.id)
 
     before = await everything()
-    await run_in_shell(str(trial.settings.restart_cmd))
+    await trial.run_command(str(trial.settings.restart_cmd))
     await _is_up(trial)
     expect_equal("memories after the restart", await everything(), before)
     metadata = (await trial.put(name)).expect(200).object.get("metadata")
@@ -80,7 +80,7 @@ async def keeps_what_it_acknowledged(trial: Trial) -> None:
     async def restart() -> None:
         await asyncio.sleep(0.3)
         try:
-            await run_in_shell(str(trial.settings.restart_cmd))
+            await trial.run_command(str(trial.settings.restart_cmd))
         finally:
             restarted.set()
 
@@ -102,7 +102,7 @@ async def unavailable_while_the_store_is_down(trial: Trial) -> None:
     """Takes the store away: 503 everywhere, in time; brings it back: nothing is lost."""
     name = await trial.namespace()
     await trial.written(name, "before")
-    await run_in_shell(str(trial.settings.store_down_cmd))
+    await trial.run_command(str(trial.settings.store_down_cmd))
     try:
         health = (await trial.send("GET", "/v1/health")).expect(503)
         try:
@@ -119,7 +119,7 @@ async def unavailable_while_the_store_is_down(trial: Trial) -> None:
             wait = answer.headers.get("retry-after")
             expect(wait is not None, "503 with a Retry-After header", dict(answer.headers))
     finally:
-        await run_in_shell(str(trial.settings.store_up_cmd))
+        await trial.run_command(str(trial.settings.store_up_cmd))
         await _is_up(trial)
     await trial.written(name, "after")
     expect_equal("memories", sorted(await trial.contents(name)), ["after", "before"])

@@ -122,3 +122,13 @@ async def does_not_change_anything(trial: Trial) -> None:
     name = trial.name()
     expect_equal("contents", await trial.contents(name), [])
     (await trial.write(name, "nowhere")).expect_error(404, "not_found")
+
+
+@check("search.kinds-twice", "kinds: optional list of memory kinds.")
+async def kinds_twice(trial: Trial) -> None:
+    """Names a kind twice: each memory is found once."""
+    name = await trial.namespace()
+    await trial.written(name, "one", kind="fact")
+    await trial.written(name, "two", kind="summary")
+    found = await trial.contents(name, kinds=["fact", "fact", "summary"])
+    expect_equal("contents", sorted(found), ["one", "two"])

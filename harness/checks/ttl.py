@@ -338,3 +338,19 @@ async def patch_moves_the_end(trial: Trial) -> None:
 
     await expire(trial, prepare)
     expect_equal("memories", await trial.contents(names[-1]), ["x"])
+
+
+@check("ttl.offsets-and-fractions", "Times are RFC 3339 with an offset.", needs=_NEEDS)
+async def offsets_and_fractions(trial: Trial) -> None:
+    """Sends times with other offsets and with one to nine digits of a second."""
+    name = await trial.namespace()
+    for text in (
+        "2099-01-01T05:30:00+05:30",
+        "2098-12-31T14:00:00-10:00",
+        "2099-01-01T00:00:00.0Z",
+        "2099-01-01T00:00:00.000000Z",
+        "2099-01-01T00:00:00.000000000Z",
+    ):
+        memory_id = await trial.written(name, "late", expires_at=text)
+        rows = {str(row.id): row.expires_at for row in await trial.found(name)}
+        expect_equal(f"{text} as stored", rows.get(memory_id), datetime(2099, 1, 1, tzinfo=UTC))

@@ -117,3 +117,17 @@ async def content_is_required(trial: Trial) -> None:
     for content in ("", " ", "\n\t  \r\n"):
         (await trial.write(name, content)).expect_error(400, "bad_request")
     expect_equal("memories", await trial.contents(name), [])
+
+
+@check("writes.unset-is-unset", "Optional fields that are unset are left out or sent as null.")
+async def unset_is_unset(trial: Trial) -> None:
+    """Writes without optional fields: none comes back as a zero time, an empty text or list."""
+    name = await trial.namespace(kind="custom")
+    await trial.written(name, "plain")
+    row = await trial.one_as_sent(name)
+    for field in ("expires_at", "propagation"):
+        expect(row.get(field) is None, f"{field} left out or null", row.get(field))
+    expect(row.get("pin") in (None, False), "pin left out, null or false", row.get("pin"))
+    stored = (await trial.put(name)).expect(200).object
+    for field in ("expires_at", "metadata"):
+        expect(stored.get(field) is None, f"{field} left out or null", stored.get(field))

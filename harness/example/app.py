@@ -2,12 +2,14 @@
 
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from contract import (
     CAPABILITIES,
@@ -66,6 +68,8 @@ class ExamplePlugin:
             Exception: _fail,
         }
         self.app = Starlette(routes=list(self.routes()), exception_handlers=handlers)
+        self.app.router.redirect_slashes = False
+        self.app.add_middleware(_ByRawPath)
 
     def routes(self) -> Iterable[Route]:
         """The endpoints of the contract, and those of the extensions that are switched on."""
@@ -118,7 +122,7 @@ class ExamplePlugin:
         return answer(200, SearchResponse(memories=self.store.search(body)))
 
     async def forget(self, request: Request) -> Response:
-        memory = parse_value(MemoryId, request.path_params["id"], "id")
+        memory = parse_value(MemoryId, segment(request, "id"), "id")
         body = await self.read(ForgetRequest, request)
         self.store.forget(memory, body.requested_by_namespace)
         return Response(status_code=204)
@@ -134,7 +138,7 @@ class ExamplePlugin:
         return answer(200, self.store.count(await self.read(CountRequest, request)))
 
     async def get_memory(self, request: Request) -> Response:
-        memory = parse_value(MemoryId, request.path_params["id"], "id")
+        memory = parse_value(MemoryId, segment(request, "id"), "id")
         name = parse_value(NamespaceName, request.query_params.get("namespace"), "namespace")
         return answer(200, self.store.get(memory, name))
 
@@ -156,6 +160,18 @@ class ExamplePlugin:
         return understood(body, self.capabilities, self.extensions)
 
 
+class _ByRawPath:
+    """Routes by the path as it was sent: an encoded slash belongs to a name and splits nothing."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            scope = {**scope, "path": scope["raw_path"].decode("latin-1")}
+        await self._app(scope, receive, send)
+
+
 def create_app(
     capabilities: Collection[Capability] = CAPABILITIES,
     extensions: Collection[Extension] = EXTENSIONS,
@@ -171,8 +187,13 @@ def answer(status: int, body: WireModel) -> Response:
 
 def namespace_of(request: Request) -> str:
     """The namespace in the path."""
-    name: str = parse_value(NamespaceName, request.path_params["name"], "name")
+    name: str = parse_value(NamespaceName, segment(request, "name"), "name")
     return name
+
+
+def segment(request: Request, name: str) -> str:
+    """A variable segment of the path, decoded; bytes that are not UTF-8 make no valid name."""
+    return unquote(request.path_params[name], errors="surrogateescape")
 
 
 async def read_body(request: Request) -> bytes:

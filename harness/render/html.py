@@ -19,6 +19,7 @@ _SCRIPT = Path(__file__).with_name("report.js").read_text(encoding="utf-8")
 # What needs the reader's attention comes first.
 _HEADINGS: dict[Outcome, str] = {
     "fail": "Failed",
+    "blocked": "Blocked by a failure",
     "error": "Not judged",
     "warn": "Warned",
     "excluded": "Excluded",
@@ -282,12 +283,13 @@ def _chip(value: str, name: str, count: int, *, checked: bool = False) -> Elemen
 
 def _groups(report: Report) -> Iterable[Element]:
     for outcome, name, count in _present(report.results):
-        checks = [_check(result) for result in report.results if result.outcome == outcome]
+        results = report.failures() if outcome == "fail" else report.results
+        checks = [_check(result, report) for result in results if result.outcome == outcome]
         heading = element("h2", {}, name.capitalize(), element("span", {}, str(count)))
         yield element("section", {"class": "group"}, heading, checks)
 
 
-def _check(result: Result) -> Element:
+def _check(result: Result, report: Report) -> Element:
     area, _, name = result.id.partition(".")
     aside = element("span", {"class": "aside"})
     aside.append(element("span", {"class": "outcome"}, result.outcome))
@@ -309,12 +311,14 @@ def _check(result: Result) -> Element:
             element("code", {"class": "id"}, element("span", {"class": "area"}, f"{area}."), name),
             aside,
         ),
-        element("div", {"class": "body"}, _body(result)),
+        element("div", {"class": "body"}, _body(result, report)),
     )
 
 
-def _body(result: Result) -> Iterable[Element]:
+def _body(result: Result, report: Report) -> Iterable[Element]:
     yield element("blockquote", {"class": "sentence"}, *_prose(result.sentence))
+    if blocked := report.blocked_by(result.id):
+        yield element("p", {"class": "why"}, f"Blocks {len(blocked)}: {', '.join(blocked)}.")
     if result.message:
         yield element("p", {"class": "why"}, result.message)
     evidence = [

@@ -99,7 +99,7 @@ def _case(result: Result) -> Element:
         case.append(element("failure", about, story(result)))
     elif result.outcome == "error":
         case.append(element("error", about, story(result)))
-    elif result.outcome in ("unsupported", "excluded"):
+    elif result.outcome in ("unsupported", "excluded", "blocked"):
         case.append(element("skipped", about))
     elif result.outcome == "warn":
         # JUnit knows no warnings: a passed case that says something.

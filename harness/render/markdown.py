@@ -20,7 +20,7 @@ def to_markdown(report: Report) -> str:
     problems = [*report.failures(), *(one for one in report.results if one.outcome == "warn")]
     facts = f"\n\n{_facts(report)}\n"
     for place, result in enumerate(problems):
-        block = f"\n\n{_problem(result)}"
+        block = f"\n\n{_problem(result, report)}"
         if len(text) + len(block) + len(facts) > _MOST_CHARACTERS:
             text += f"\n\n{len(problems) - place} more are in the JSON report."
             break
@@ -57,7 +57,7 @@ def _ids(ids: list[str], word: str) -> str:
     return f"{len(ids)} {word}" + (f" ({listed})" if listed else "")
 
 
-def _problem(result: Result) -> str:
+def _problem(result: Result, report: Report) -> str:
     summary = f"<strong>{result.outcome}</strong> <code>{result.id}</code>"
     parts = [f"<details>\n<summary>{summary}</summary>", _plain(result.sentence)]
     for label, text in (
@@ -67,6 +67,8 @@ def _problem(result: Result) -> str:
     ):
         if text:
             parts.append(f"{label}:\n{_block(text)}")
+    if blocked := report.blocked_by(result.id):
+        parts.append(f"Blocks {len(blocked)}: {', '.join(_code(one) for one in blocked)}.")
     if result.curl:
         parts.append("Repeat it with:\n" + _block("\n".join(result.curl), "sh"))
     return "\n\n".join([*parts, "</details>"])

@@ -24,7 +24,7 @@ def survived(mutant: Mutant, report: Report) -> list[str]:
     for result in report.results:
         if result.id in mutant.killed_by:
             warns = mutant.only_warns or result.level == "should"
-            if result.outcome != ("warn" if warns else "fail"):
+            if result.outcome not in ("warn" if warns else "fail", "blocked"):
                 lines.append(f"{mutant.name} survived {result.id}: {result.outcome}")
     return lines
 

@@ -139,7 +139,7 @@ def test_3_a_plain_web_server() -> None:
     with a_web_server() as url:
         result = call("run", url)
     assert result.exit_code == 3
-    assert "it is no memory plugin" in result.output
+    assert "it is not a memory plugin" in result.output
     assert "Is the address right?" in result.output
 
 

@@ -26,15 +26,6 @@ class OwnVersion(ExamplePlugin):
         return edited(await super().health(request), lambda body: body | {"version": "2.3.1"})
 
 
-@mutant("Health lists a capability of its own making.", "health.names-are-known")
-class OwnCapability(ExamplePlugin):
-    async def health(self, request: Request) -> Response:
-        def add(body: dict[str, list[str]]) -> dict[str, list[str]]:
-            return body | {"capabilities": [*body["capabilities"], "vectors"]}
-
-        return edited(await super().health(request), add)
-
-
 @mutant("JSON is sent as text/html.", "health.sends-json-as-json")
 class HtmlHealth(ExamplePlugin):
     async def health(self, request: Request) -> Response:
