@@ -42,6 +42,10 @@ class PluginClock:
             _moment(exchange.sent + self._slowest), _moment(exchange.received + self._fastest)
         )
 
+    def agrees_with(self, other: "PluginClock") -> bool:
+        """Whether both can be right: a clock that was set in between moves away from itself."""
+        return self._slowest <= other._fastest and other._slowest <= self._fastest
+
     def now(self) -> datetime:
         """About what the plugin's clock says now."""
         return _moment(time.monotonic() + (self._slowest + self._fastest) / 2)

@@ -300,7 +300,7 @@ def test_an_application_without_health_is_no_plugin() -> None:
         await send({"type": "http.response.start", "status": 404, "headers": []})
         await send({"type": "http.response.body", "body": b"<html>not here</html>"})
 
-    with pytest.raises(Unreachable, match="no memory plugin"):
+    with pytest.raises(Unreachable, match="not a memory plugin"):
         run(nothing)
 
 
