@@ -11,6 +11,9 @@ from datetime import UTC, datetime
 
 from harness.exchange import Exchange
 
+# A clock that is being corrected may run this much faster or slower than ours for a while.
+_DRIFT = 0.01
+
 
 @dataclass(frozen=True)
 class Sighting:
@@ -33,22 +36,26 @@ class PluginClock:
 
     def __init__(self, write: Exchange, created_at: datetime) -> None:
         made = created_at.timestamp()
-        self._slowest = made - write.received
-        self._fastest = made + _resolution(created_at) - write.sent
+        self.read = write.received
+        self.slowest = made - write.received
+        self.fastest = made + _resolution(created_at) - write.sent
 
     def saw(self, exchange: Exchange) -> Sighting:
         """When an exchange was served, by the plugin's clock."""
+        drift = _DRIFT * abs(exchange.received - self.read)
         return Sighting(
-            _moment(exchange.sent + self._slowest), _moment(exchange.received + self._fastest)
+            _moment(exchange.sent + self.slowest - drift),
+            _moment(exchange.received + self.fastest + drift),
         )
 
     def agrees_with(self, other: "PluginClock") -> bool:
         """Whether both can be right: a clock that was set in between moves away from itself."""
-        return self._slowest <= other._fastest and other._slowest <= self._fastest
+        drift = _DRIFT * abs(other.read - self.read)
+        return self.slowest <= other.fastest + drift and other.slowest <= self.fastest + drift
 
     def now(self) -> datetime:
         """About what the plugin's clock says now."""
-        return _moment(time.monotonic() + (self._slowest + self._fastest) / 2)
+        return _moment(time.monotonic() + (self.slowest + self.fastest) / 2)
 
 
 def _resolution(moment: datetime) -> float:

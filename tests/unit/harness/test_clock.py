@@ -26,7 +26,7 @@ def test_a_look_is_before_or_after_only_when_that_is_certain(skew: float) -> Non
     clock = PluginClock(an_exchange(100 - 0.1, 100 + 0.1), after(skew + 0.000_001))
     moment = after(skew + 10)
     early, unsure, late = (
-        clock.saw(an_exchange(sent, sent + 0.05)) for sent in (109.5, 109.95, 110.2)
+        clock.saw(an_exchange(sent, sent + 0.05)) for sent in (109.5, 109.95, 110.4)
     )
     assert (early.was_before(moment), early.was_after(moment)) == (True, False)
     assert (unsure.was_before(moment), unsure.was_after(moment)) == (False, False)
@@ -39,3 +39,15 @@ def test_a_clock_that_shows_whole_seconds_is_a_second_less_sure() -> None:
     look = an_exchange(109.2, 109.2)
     assert exact.saw(look).was_before(after(10))
     assert not coarse.saw(look).was_before(after(10))
+
+
+def test_the_longer_ago_a_clock_was_read_the_less_sure_it_is() -> None:
+    clock = PluginClock(an_exchange(100, 100), after(0.000_001))
+    assert clock.saw(an_exchange(109.8, 109.8)).was_before(after(10))
+    assert not clock.saw(an_exchange(199.8, 199.8)).was_before(after(100))
+
+
+def test_a_clock_that_was_set_disagrees_with_itself() -> None:
+    clock = PluginClock(an_exchange(100, 100.1), after(0.000_001))
+    assert clock.agrees_with(PluginClock(an_exchange(110, 110.1), after(10.05)))
+    assert not clock.agrees_with(PluginClock(an_exchange(110, 110.1), after(11)))
