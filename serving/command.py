@@ -71,7 +71,7 @@ def takes(
                 default=setting.default,
                 annotation=Annotated[
                     setting.kind,
-                    typer.Option(setting.flag, envvar=setting.env, help=setting.meaning),
+                    typer.Option(_flags(setting), envvar=setting.env, help=setting.meaning),
                 ],
             )
             for setting in settings
@@ -82,3 +82,10 @@ def takes(
         return command
 
     return declare
+
+
+def _flags(setting: Setting) -> str:
+    """The flag, and what is on by default has one that switches it off."""
+    if setting.default is True:
+        return f"{setting.flag}/--no-{setting.flag.removeprefix('--')}"
+    return setting.flag

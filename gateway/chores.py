@@ -1,0 +1,96 @@
+"""What the gateway does without being asked: finish, flush what is idle, forget what is old."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import timedelta
+from typing import Any
+
+from gateway.deletion import Deletion
+from gateway.errors import Unavailable
+from gateway.facts import LateFacts
+from gateway.flush import Flush
+from gateway.statements import load
+from postgres.database import Database
+from postgres.errors import StoreUnavailable
+
+_PAUSE_SECONDS = 1.0
+_HOUR = 3600.0
+_AT_ONCE = 3
+
+log = logging.getLogger(__name__)
+
+
+class Chores:
+    """Every worker does them; the locks of the sessions keep two from doing the same."""
+
+    def __init__(
+        self, database: Database, flush: Flush, deletion: Deletion, facts: LateFacts, idle: float
+    ) -> None:
+        self._database = database
+        self._flush = flush
+        self._deletion = deletion
+        self._facts = facts
+        self._idle = idle
+
+    async def finish_flushes(self) -> None:
+        """Bring to the plugin what a flush or an upload has left behind."""
+        while True:
+            due = await self._fetch("due_batches")
+            await self._each(
+                (row["session"] for row in due), lambda it: self._flush.run(it, take=False)
+            )
+            await asyncio.sleep(_PAUSE_SECONDS)
+
+    async def flush_idle(self) -> None:
+        """Flush the buffers that nobody has flushed for as long as the setting says."""
+        if not self._idle:
+            return
+        pause = min(max(self._idle / 4, 0.2), 5.0)
+        while True:
+            due = await self._fetch("idle_sessions", timedelta(seconds=self._idle))
+            await self._each((row["id"] for row in due), self._flush.run)
+            await asyncio.sleep(pause)
+
+    async def finish_deletions(self) -> None:
+        """Go on with what the plugin has not confirmed."""
+        while True:
+            await self._each(await self._fetch("due_deletions", None), self._deletion.carry_out)
+            users = await self._fetch("deleted_users")
+            await self._each((row["id"] for row in users), self._deletion.empty_user)
+            await asyncio.sleep(_PAUSE_SECONDS)
+
+    async def ask_for_facts(self) -> None:
+        """Ask the language model what is in the turns that were flushed."""
+        if not self._facts.is_on:
+            return
+        while True:
+            await self._each(await self._fetch("due_questions"), self._facts.ask)
+            await asyncio.sleep(_PAUSE_SECONDS)
+
+    async def forget_keys(self) -> None:
+        """Drop what was kept for repeated requests two days ago."""
+        while True:
+            await self._each([None], lambda _: self._database.execute(load("forget_old_keys")))
+            await asyncio.sleep(_HOUR)
+
+    async def _fetch(self, name: str, *arguments: object) -> list[Any]:
+        try:
+            return await self._database.fetch(load(name), *arguments)
+        except StoreUnavailable:
+            return []
+
+    async def _each(self, items: Iterable[Any], work: Callable[[Any], Awaitable[object]]) -> None:
+        """Some at a time; what cannot be done now is tried again in the next round."""
+        gate = asyncio.Semaphore(_AT_ONCE)
+
+        async def do(item: Any) -> None:
+            async with gate:
+                try:
+                    await work(item)
+                except (Unavailable, StoreUnavailable):
+                    pass  # counted and logged where it happened
+                except Exception:
+                    log.exception("a chore failed")
+
+        await asyncio.gather(*map(do, items))

@@ -1,0 +1,72 @@
+"""Who a request says it is from: `user_id` and `user_key`, in the body or as HTTP Basic."""
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.requests import Request
+
+from contract.scalars import Text
+from gateway.errors import BadRequest, Unauthorized
+from gateway.wire import check
+
+_FIELDS = ("user_id", "user_key")
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What was given, not yet compared with anything."""
+
+    user_id: str
+    key_sha256: bytes = field(repr=False)
+
+
+def credentials(request: Request, fields: Mapping[str, Any]) -> Credentials:
+    """The credentials of a request whose body or form has these fields.
+
+    Raises `Unauthorized` when some are missing, and `BadRequest` for some that are no strings, that
+    are in the URL, where they would end up in logs, or that differ from each other.
+    """
+    given = {name: check(Text, fields[name], name) for name in _FIELDS if _is_given(fields, name)}
+    for name, value in _basic(request).items():
+        if given.setdefault(name, value) != value:
+            raise BadRequest.about(name, "is not the one in the Authorization header")
+    if not all(given.get(name) for name in _FIELDS):
+        raise Unauthorized
+    return Credentials(given["user_id"], hash_key(given["user_key"]))
+
+
+def refuse_in_url(request: Request) -> None:
+    for name in _FIELDS:
+        if name in request.query_params:
+            raise BadRequest.about(name, "must not be in the URL, where it would be logged")
+
+
+def hash_key(key: str) -> bytes:
+    return hashlib.sha256(key.encode()).digest()
+
+
+def scheme_of(request: Request) -> str:
+    """The first word of the Authorization header in lower case, or nothing."""
+    return request.headers.get("authorization", "").strip().partition(" ")[0].lower()
+
+
+def _is_given(fields: Mapping[str, Any], name: str) -> bool:
+    return fields.get(name) is not None
+
+
+def _basic(request: Request) -> dict[str, str]:
+    if scheme_of(request) != "basic":
+        return {}
+    encoded = request.headers["authorization"].strip().partition(" ")[2].strip()
+    try:
+        text = base64.b64decode(encoded, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        raise Unauthorized from None
+    user_id, colon, user_key = text.partition(":")
+    if not colon or "\x00" in text:
+        raise Unauthorized
+    return {"user_id": user_id, "user_key": user_key}

@@ -1,0 +1,226 @@
+"""The endpoints: who asks, what for, and what is answered."""
+
+import tempfile
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from contract import MemoryId
+from gateway import wire
+from gateway.admin import Admin
+from gateway.credentials import credentials, refuse_in_url, scheme_of
+from gateway.deletion import Deletion
+from gateway.document import openapi
+from gateway.errors import BadRequest, Forbidden, Unavailable
+from gateway.export import Export
+from gateway.flush import Flush
+from gateway.memories import Memories
+from gateway.messages import Messages
+from gateway.models import Models
+from gateway.plugin import Plugin
+from gateway.resources import Resources, Upload
+from gateway.search import Search
+from gateway.users import User, Users
+from postgres.database import Database
+
+VERSION = "1.0.0"
+_MOST_FORM_FIELDS = 20
+
+
+class Endpoints:
+    """Each method answers one endpoint."""
+
+    def __init__(
+        self,
+        *,
+        admin: Admin,
+        users: Users,
+        messages: Messages,
+        flush: Flush,
+        search: Search,
+        memories: Memories,
+        deletion: Deletion,
+        resources: Resources,
+        database: Database,
+        plugin: Plugin,
+        models: Models,
+    ) -> None:
+        self._admin = admin
+        self._users = users
+        self._messages = messages
+        self._flush = flush
+        self._search = search
+        self._memories = memories
+        self._deletion = deletion
+        self._resources = resources
+        self._database = database
+        self._plugin = plugin
+        self._models = models
+
+    async def health(self, _request: Request) -> Response:
+        """Always 200: a gateway without its plugin still takes messages."""
+        database, backend = await self._database.is_up(), await self._plugin.is_up()
+        return _json(
+            {
+                "status": "ok" if database and backend else "degraded",
+                "version": VERSION,
+                "api": "ok",
+                "backend": "ok" if backend else "unavailable",
+                "database": "ok" if database else "unavailable",
+                "extractor": "llm" if self._models.finds_facts else "rules",
+                "embedder": "on" if self._models.embeds else "off",
+            }
+        )
+
+    async def openapi(self, _request: Request) -> Response:
+        return _json(openapi())
+
+    async def create_user(self, request: Request) -> Response:
+        refuse_in_url(request)
+        self._admin.require(request)
+        asked = wire.read(wire.NewUser, await _object(request))
+        return _json(await self._users.create(asked.user_id), 201)
+
+    async def rotate_key(self, request: Request) -> Response:
+        refuse_in_url(request)
+        self._admin.require(request)
+        return _json(await self._users.rotate_key(request.path_params["user_id"]))
+
+    async def delete_user(self, request: Request) -> Response:
+        return _deleted(await self._deletion.delete_user(await self._named_user(request)))
+
+    async def export(self, request: Request) -> Response:
+        user = await self._named_user(request)
+        if not await self._plugin.is_up():
+            raise Unavailable("the memory plugin does not answer, and it has the memories")
+        export = Export(self._database, self._plugin, user)
+        return StreamingResponse(export.lines(), media_type="application/x-ndjson")
+
+    async def search(self, request: Request) -> Response:
+        fields = await _object(request)
+        given = credentials(request, fields)
+        found = await self._search.search(given, wire.read(wire.SearchRequest, fields))
+        return _json({"results": found})
+
+    async def add(self, request: Request) -> Response:
+        fields = await _object(request)
+        given = credentials(request, fields)
+        asked = wire.read(wire.AddRequest, fields)
+        user = await self._users.authenticate(given)
+        key = request.headers.get("idempotency-key")
+        return _json(await self._messages.add(user, asked, key))
+
+    async def flush(self, request: Request) -> Response:
+        fields = await _object(request)
+        given = credentials(request, fields)
+        asked = wire.read(wire.FlushRequest, fields)
+        return _json(await self._flush.flush(await self._users.authenticate(given), asked))
+
+    async def edit(self, request: Request) -> Response:
+        user, fields = await self._user_and_fields(request)
+        memory_id = wire.check(MemoryId, request.path_params["id"], "id")
+        asked = wire.read(wire.EditRequest, fields)
+        return _json(await self._memories.edit(user, memory_id, asked.text))
+
+    async def delete_memory(self, request: Request) -> Response:
+        user, _ = await self._user_and_fields(request)
+        memory_id = wire.check(MemoryId, request.path_params["id"], "id")
+        return _deleted(await self._deletion.delete_memory(user, memory_id))
+
+    async def delete_session(self, request: Request) -> Response:
+        user, _ = await self._user_and_fields(request)
+        name = wire.check(wire.SessionId, request.path_params["session_id"], "session_id")
+        place = wire.read(wire.Place, dict(request.query_params))
+        return _deleted(await self._deletion.delete_session(user, place, name))
+
+    async def upload(self, request: Request) -> Response:
+        refuse_in_url(request)
+        if request.headers.get("content-type", "").lower().startswith("multipart/"):
+            return await self._upload_form(request)
+        fields = await _object(request)
+        user = await self._users.authenticate(credentials(request, fields))
+        asked = wire.read(wire.TextUpload, fields)
+        text = asked.text.encode()
+        kind = asked.content_type
+        if kind is None and asked.filename is None:
+            kind = "text/plain"
+        with tempfile.TemporaryFile() as file:
+            file.write(text)
+            file.flush()
+            upload = Upload(file, len(text), asked.filename, kind, asked.title)
+            status, resource = await self._resources.upload(user, asked, upload)
+        return _json(resource, status)
+
+    async def list_resources(self, request: Request) -> Response:
+        user, _ = await self._user_and_fields(request)
+        asked = wire.read(wire.PageRequest, dict(request.query_params))
+        return _json(await self._resources.page(user, asked))
+
+    async def get_resource(self, request: Request) -> Response:
+        user, _ = await self._user_and_fields(request)
+        place = wire.read(wire.Place, dict(request.query_params))
+        return _json(await self._resources.get(user, place, request.path_params["resource_id"]))
+
+    async def delete_resource(self, request: Request) -> Response:
+        user, _ = await self._user_and_fields(request)
+        place = wire.read(wire.Place, dict(request.query_params))
+        resource_id = request.path_params["resource_id"]
+        return _deleted(await self._deletion.delete_resource(user, place, resource_id))
+
+    async def _user_and_fields(self, request: Request) -> tuple[User, dict[str, Any]]:
+        """The user that the credentials belong to, and the fields of the body."""
+        fields = await _object(request)
+        return await self._users.authenticate(credentials(request, fields)), fields
+
+    async def _named_user(self, request: Request) -> User:
+        """The user in the path, if it is the one who asks, or an admin with a token asks."""
+        refuse_in_url(request)
+        name = request.path_params["user_id"]
+        if scheme_of(request) == "bearer":
+            self._admin.require_token(request)
+            return await self._users.find(name)
+        user, _ = await self._user_and_fields(request)
+        if user.user_id != name:
+            raise Forbidden("the credentials are those of another user")
+        return user
+
+    async def _upload_form(self, request: Request) -> Response:
+        try:
+            form = await request.form(max_files=1, max_fields=_MOST_FORM_FIELDS)
+        except MultiPartException as error:
+            raise BadRequest.about("form", str(error.message)) from None
+        try:
+            fields = {name: it for name, it in form.multi_items() if isinstance(it, str)}
+            files = form.getlist("file")
+            user = await self._users.authenticate(credentials(request, fields))
+            asked = wire.read(wire.UploadFields, fields)
+            if len(files) != 1 or not isinstance(files[0], UploadFile):
+                raise BadRequest.about("file", "must be one file")
+            file = files[0]
+            names = {"filename": file.filename or None, "content_type": file.content_type}
+            named = wire.read(wire.FileNames, names)
+            upload = Upload(
+                file.file, file.size or 0, named.filename, named.content_type, asked.title
+            )
+            status, resource = await self._resources.upload(user, asked, upload)
+        finally:
+            await form.close()
+        return _json(resource, status)
+
+
+async def _object(request: Request) -> dict[str, Any]:
+    refuse_in_url(request)
+    return wire.read_object(await request.body())
+
+
+def _json(body: Mapping[str, Any], status: int = 200) -> Response:
+    return Response(orjson.dumps(body), status, media_type="application/json")
+
+
+def _deleted(is_confirmed: bool) -> Response:
+    return Response(status_code=204) if is_confirmed else _json({"status": "deleting"}, 202)

@@ -1,0 +1,104 @@
+"""What is answered instead of a result. Every one carries the Error envelope.
+
+    GatewayError
+    ├── BadRequest      400: the request is at fault; the message names the field
+    ├── Unauthorized    401: no credentials, or wrong ones; the same answer in every case
+    ├── Forbidden       403: right credentials, but for somebody else
+    ├── NotFound        404: it does not exist, or belongs to somebody else
+    ├── Conflict        409: the user exists, or the Idempotency-Key stands for another request
+    ├── TooLarge        413: the body or the file
+    ├── Unsupported     415: a type of file that is not read
+    └── Unavailable     503: the plugin or the database; repeat after `retry_after` seconds
+
+No message holds a key, a query or the content of a memory. What stops the command from starting is
+in `serving.errors` and `postgres.errors`; what the plugin answers, in `contract.errors`.
+"""
+
+from typing import Any, ClassVar
+
+REALM = 'Basic realm="memory-gateway", charset="UTF-8"'
+
+
+class GatewayError(Exception):
+    """The root; `status` and `envelope()` are what is answered."""
+
+    status: ClassVar[int]
+    code: ClassVar[str]
+
+    def __init__(self, message: str, *, details: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = details
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {}
+
+    def envelope(self) -> dict[str, Any]:
+        """The Error object."""
+        return envelope(self.code, self.message, self.details)
+
+
+class BadRequest(GatewayError):
+    """The request does not fit; `field` is the one that is wrong."""
+
+    status, code = 400, "bad_request"
+
+    @classmethod
+    def about(cls, field: str, problem: str) -> "BadRequest":
+        return cls(f"{field}: {problem}", details={"field": field})
+
+
+class Unauthorized(GatewayError):
+    """No credentials or wrong ones: nothing in the answer tells which."""
+
+    status, code = 401, "unauthorized"
+
+    def __init__(self, challenge: str = REALM) -> None:
+        super().__init__("valid credentials are required")
+        self._challenge = challenge
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"www-authenticate": self._challenge}
+
+
+class Forbidden(GatewayError):
+    status, code = 403, "forbidden"
+
+
+class NotFound(GatewayError):
+    status, code = 404, "not_found"
+
+
+class Conflict(GatewayError):
+    status, code = 409, "conflict"
+
+
+class TooLarge(GatewayError):
+    status, code = 413, "too_large"
+
+
+class Unsupported(GatewayError):
+    status, code = 415, "unsupported"
+
+
+class Unavailable(GatewayError):
+    """The plugin or the database cannot answer now."""
+
+    status, code = 503, "unavailable"
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after or 1.0
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"retry-after": str(max(1, round(self.retry_after)))}
+
+
+def envelope(code: str, message: str, details: dict[str, Any] | None = None) -> dict[str, Any]:
+    body: dict[str, Any] = {"code": code, "message": message}
+    if details:
+        body["details"] = details
+    return body

@@ -1,0 +1,109 @@
+"""`GET /users/{user_id}/export`: all that is kept of a user, one JSON object a line.
+
+The last line is `{"type": "end", …}`: an export without it was cut off.
+"""
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Any
+
+import orjson
+
+import contract
+from contract import format_time
+from gateway.names import resource_uri
+from gateway.plugin import Plugin
+from gateway.resources import shown
+from gateway.results import raw
+from gateway.statements import load
+from gateway.users import User
+from postgres.database import Database
+
+_KINDS = ("user", "session", "message", "memory", "resource")
+_CUT = "the memory plugin cannot list all memories of a session; some are missing"
+_DOWN = "the memory plugin did not answer; some memories are missing"
+
+
+class Export:
+    """The lines of one export. Sessions in the order in which they were made."""
+
+    def __init__(self, database: Database, plugin: Plugin, user: User) -> None:
+        self._database = database
+        self._plugin = plugin
+        self._user = user
+        self._counts = Counter[str]()
+        self._reason: str | None = None
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        user = {"user_id": self._user.user_id, "created_at": format_time(self._user.created_at)}
+        yield self._line("user", user)
+        last = 0
+        while sessions := await self._database.fetch(load("export_sessions"), self._user.id, last):
+            for session in sessions:
+                async for line in self._session(session):
+                    yield line
+            last = sessions[-1]["id"]
+        end: dict[str, Any] = {
+            "type": "end",
+            "counts": {kind: self._counts[kind] for kind in _KINDS},
+            "complete": self._reason is None,
+        }
+        if self._reason is not None:
+            end["reason"] = self._reason
+        yield orjson.dumps(end) + b"\n"
+
+    async def _session(self, session: Any) -> AsyncIterator[bytes]:
+        where = {
+            "app_id": session["app_id"],
+            "project_id": session["project_id"],
+            "session_id": session["name"],
+        }
+        yield self._line("session", {**where, "created_at": format_time(session["created_at"])})
+        if session["is_resource"]:
+            resource = await self._database.fetchrow(load("export_resource"), session["id"])
+            if resource is not None:
+                place = {"app_id": session["app_id"], "project_id": session["project_id"]}
+                yield self._line("resource", {**place, **shown(resource)})
+        last = 0
+        while messages := await self._database.fetch(load("export_messages"), session["id"], last):
+            for row in messages:
+                message = {
+                    "sender_id": row["sender_id"],
+                    "role": row["role"],
+                    "timestamp": round(row["sent_at"].timestamp() * 1000),
+                    "content": row["content"],
+                }
+                yield self._line("message", {**where, **message})
+            last = messages[-1]["number"]
+        async for line in self._memories(session, where):
+            yield line
+
+    async def _memories(self, session: Any, where: dict[str, str]) -> AsyncIterator[bytes]:
+        rows = await self._database.fetch(load("export_memories"), session["id"])
+        if not rows:
+            return
+        try:
+            ids = [row["id"] for row in rows]
+            texts, is_all = await self._plugin.texts(session["namespace"], ids)
+        except contract.MemoryPluginError:
+            self._reason = _DOWN
+            return
+        if not is_all:
+            self._reason = self._reason or _CUT
+        for row in rows:
+            text = texts.get(row["id"])
+            if text is None:
+                continue
+            memory = {
+                "id": str(row["id"]),
+                **where,
+                "text": text,
+                "created_at": format_time(row["created_at"]),
+                "resource_uri": resource_uri(session["name"]),
+                "raw": raw(row),
+            }
+            yield self._line("memory", memory)
+
+    def _line(self, kind: str, fields: dict[str, Any]) -> bytes:
+        self._counts[kind] += 1
+        return orjson.dumps({"type": kind, **fields}) + b"\n"

@@ -1,0 +1,58 @@
+"""Files become chunks, in a process of their own that may take 30 seconds and not more."""
+
+import asyncio
+import logging
+import sys
+from contextlib import suppress
+from typing import IO
+
+import orjson
+
+from gateway.documents import MAX_SECONDS, Unreadable
+
+_AT_ONCE = 2
+_LIMIT = 2**27  # of what is read at once from the process
+
+log = logging.getLogger(__name__)
+
+
+class Extractor:
+    """Starts a process for each file; only some run at the same time."""
+
+    def __init__(self, *, redact: bool) -> None:
+        self._redact = redact
+        self._gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def chunks(self, file: IO[bytes], kind: str, charset: str | None) -> list[str]:
+        """The chunks of a file, secrets replaced; raises `Unreadable`."""
+        asked = {"format": kind, "charset": charset, "redact": self._redact}
+        async with self._gate:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "gateway.documents",
+                orjson.dumps(asked).decode(),
+                stdin=file,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                limit=_LIMIT,
+                start_new_session=True,
+            )
+            try:
+                async with asyncio.timeout(MAX_SECONDS):
+                    printed, _ = await process.communicate()
+            except TimeoutError:
+                raise Unreadable("The file takes longer than 30 seconds to read.") from None
+            finally:
+                with suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
+        try:
+            answer = orjson.loads(printed)
+        except orjson.JSONDecodeError:
+            log.warning("a file could not be read", extra={"exit": process.returncode})
+            raise Unreadable("The file takes too much memory or time to read.") from None
+        if "error" in answer:
+            raise Unreadable(answer["error"])
+        found: list[str] = answer["chunks"]
+        return found

@@ -1,0 +1,55 @@
+"""Facts that a language model finds, added after the flush has answered.
+
+What it is to be asked stands in `questions`, so a crash does not lose it. The question goes when a
+memory of the same turn is deleted or edited, and with it the answer, however late that comes.
+"""
+
+from typing import Any
+from uuid import uuid4
+
+from gateway.batch import Batch
+from gateway.flush import Flush
+from gateway.locks import Locks
+from gateway.models import Models
+from gateway.names import SessionName
+from gateway.statements import load
+from postgres.connection import DATA_FAULTS
+from postgres.database import Database
+
+
+class LateFacts:
+    """Asks, and keeps what comes of it."""
+
+    def __init__(self, database: Database, locks: Locks, flush: Flush, models: Models) -> None:
+        self._database = database
+        self._locks = locks
+        self._flush = flush
+        self._models = models
+
+    @property
+    def is_on(self) -> bool:
+        return self._models.finds_facts
+
+    async def ask(self, row: Any) -> None:
+        """Ask one question of the table; without an answer, again later."""
+        facts = await self._models.find_facts(row["text"])
+        if facts is None:
+            await self._database.execute(load("postpone_question"), row["id"])
+            return
+        async with self._locks.hold(row["session"]):
+            await self._keep(row["id"], facts)
+        await self._flush.run(row["session"], take=False)
+
+    async def _keep(self, question: int, facts: list[str]) -> None:
+        row = await self._database.fetchrow(load("find_question"), question)
+        if row is None:
+            return  # its turn was deleted or edited, or another worker was faster
+        name = SessionName(row["user_id"], row["app_id"], row["project_id"], row["name"])
+        batch = Batch(uuid4(), name)
+        batch.add_facts(facts, row["sent_at"])
+        try:
+            await self._database.execute(
+                load("answer_question"), question, row["session"], batch.id, *batch.arguments()[:6]
+            )
+        except DATA_FAULTS:
+            return  # the session was deleted in this moment

@@ -1,0 +1,149 @@
+"""`POST /memories/add`: messages are durable when it answers, and each is stored once, ever."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+import orjson
+
+from gateway.errors import BadRequest, Conflict, Unauthorized
+from gateway.names import SessionName
+from gateway.rounds import Rounds
+from gateway.statements import load
+from gateway.users import User
+from gateway.wire import AddRequest
+from postgres.connection import DATA_FAULTS
+from postgres.database import Database
+
+_LONGEST_KEY = 255
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    digest: bytes
+    role: str
+    sender_id: str
+    sent_at: datetime
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Add:
+    """One request: its messages, whose secrets are replaced already."""
+
+    owner: int
+    session: SessionName
+    rows: tuple[_Row, ...]
+
+    @property
+    def sha256(self) -> bytes:
+        where = [self.session.app_id, self.session.project_id, self.session.name]
+        digests = b"".join(it.digest for it in self.rows)
+        return hashlib.sha256(orjson.dumps(where) + digests).digest()
+
+
+class Messages:
+    """The buffer of every session. It does not need the plugin."""
+
+    def __init__(self, database: Database, redact: Callable[[str], str]) -> None:
+        self._database = database
+        self._redact = redact
+        self._rounds: Rounds[_Add, int] = Rounds(self._store)
+
+    async def add(
+        self, user: User, request: AddRequest, idempotency_key: str | None = None
+    ) -> dict[str, Any]:
+        add = self._prepare(user, request)
+        if idempotency_key is None:
+            duplicates = await self._rounds.take_part(add)
+        else:
+            duplicates = await self._add_once(add, _checked(idempotency_key))
+        return {
+            "status": "accumulated",
+            "session_id": request.session_id,
+            "message_count": len(add.rows),
+            "duplicate_count": duplicates,
+        }
+
+    def _prepare(self, user: User, request: AddRequest) -> _Add:
+        session = SessionName(user.user_id, request.app_id, request.project_id, request.session_id)
+        rows = []
+        occurrences = Counter[bytes]()
+        for message in request.messages:
+            content = self._redact(message.content)
+            sender_id = self._redact(message.sender_id)
+            told = orjson.dumps([message.role, sender_id, message.timestamp, content])
+            occurrences[told] += 1
+            digest = hashlib.sha256(told + b"%d" % occurrences[told]).digest()
+            rows.append(_Row(digest, message.role, sender_id, message.sent_at, content))
+        return _Add(user.id, session, tuple(rows))
+
+    async def _add_once(self, add: _Add, key: str) -> int:
+        """The same answer to the same request under the key, whenever it comes."""
+        async with self._database.transaction() as connection:
+            claimed = await connection.execute(load("claim_key"), add.owner, key, add.sha256)
+            if claimed.endswith(" 1"):
+                [duplicates] = await _store(connection, [add])
+                await connection.execute(load("settle_key"), add.owner, key, duplicates)
+                return duplicates
+            known = await connection.fetchrow(load("find_key"), add.owner, key)
+        if known is None or known["request_sha256"] != add.sha256:
+            raise Conflict("Idempotency-Key: another request was made under this key")
+        return int(known["duplicate_count"])
+
+    async def _store(self, adds: list[_Add]) -> list[Any]:
+        try:
+            async with self._database.connection() as connection:
+                return await _store(connection, adds)
+        except DATA_FAULTS:
+            if len(adds) == 1:
+                raise Unauthorized from None  # the user was deleted a moment ago
+        return [await self._store_alone(add) for add in adds]
+
+    async def _store_alone(self, add: _Add) -> Any:
+        try:
+            return (await self._store([add]))[0]
+        except Unauthorized as refusal:
+            return refusal
+
+
+async def _store(connection: asyncpg.Connection, adds: list[_Add]) -> list[int]:
+    """Store what is new, and count for each request what was known before."""
+    places: dict[tuple[int, SessionName], int] = {}
+    fresh: dict[tuple[int, bytes], _Row] = {}
+    asked = []
+    for add in adds:
+        place = places.setdefault((add.owner, add.session), len(places) + 1)
+        own = []
+        for row in add.rows:
+            # Of two requests in one round, the first brings the message.
+            own.append((place, row.digest) not in fresh and (place, row.digest))
+            fresh.setdefault((place, row.digest), row)
+        asked.append(own)
+    sessions = list(places)
+    stored = await connection.fetch(
+        load("add_messages"),
+        [owner for owner, _ in sessions],
+        [it.app_id for _, it in sessions],
+        [it.project_id for _, it in sessions],
+        [it.name for _, it in sessions],
+        [it.new_namespace() for _, it in sessions],
+        [place for place, _ in fresh],
+        [digest for _, digest in fresh],
+        [it.role for it in fresh.values()],
+        [it.sender_id for it in fresh.values()],
+        [it.sent_at for it in fresh.values()],
+        [it.content for it in fresh.values()],
+    )
+    new = {(row["place"], row["digest"]) for row in stored}
+    return [sum(message not in new for message in own) for own in asked]
+
+
+def _checked(key: str) -> str:
+    if not 1 <= len(key) <= _LONGEST_KEY or not (key.isascii() and key.isprintable()):
+        raise BadRequest.about("Idempotency-Key", "must be 1 to 255 printable ASCII characters")
+    return key

@@ -1,0 +1,1 @@
+"""The numbered migrations of the gateway's schema."""

@@ -1,0 +1,81 @@
+"""Names that the gateway makes: of namespaces, memories, resources and keys."""
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from uuid import UUID, uuid4, uuid5
+
+import orjson
+
+RESOURCE_PREFIX = "resource:"
+EDIT_PREFIX = "memory_edit:"
+CHAT_PREFIX = "chat:"
+KEY_PREFIX = "uk_"
+
+# Any constant will do, as long as it never changes.
+_MEMORIES = UUID("5c1c2f3e-8a57-5d0e-9a52-3b6f6f3f0c11")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionName:
+    """What a session or a resource is called, by whom it belongs to."""
+
+    user_id: str
+    app_id: str
+    project_id: str
+    name: str
+
+    @property
+    def is_resource(self) -> bool:
+        return self.name.startswith(RESOURCE_PREFIX)
+
+    def new_namespace(self) -> str:
+        """A namespace that no session had before, not even one of the same name.
+
+        Hashes, so that any id fits, and no id can be chosen to meet another's namespace.
+        """
+        part = "res" if self.is_resource else "chat"
+        own = _digest(self.app_id, self.project_id, self.name, uuid4().hex)
+        return f"custom:gw:{_digest(self.user_id)}:{part}:{own}"
+
+    def metadata(self) -> dict[str, str]:
+        """The clear ids, for whoever looks at the plugin."""
+        return {
+            "user_id": self.user_id,
+            "app_id": self.app_id,
+            "project_id": self.project_id,
+            "session_id": self.name,
+        }
+
+    def memory_id(self, batch: UUID, position: int) -> UUID:
+        """Always the same for the same place in a batch: a repeated write replaces."""
+        where = [self.user_id, self.app_id, self.project_id, self.name, str(batch), position]
+        return uuid5(_MEMORIES, orjson.dumps(where).decode())
+
+
+def chat(conversation_id: str) -> str:
+    return CHAT_PREFIX + conversation_id
+
+
+def new_resource_id() -> str:
+    return "r_" + secrets.token_hex(16)
+
+
+def resource_session(user_id: str, resource_id: str) -> str:
+    return f"{RESOURCE_PREFIX}{user_id}:{resource_id}"
+
+
+def resource_uri(session_name: str) -> str | None:
+    """`resource://user/id` of a resource's session, None of any other."""
+    if not session_name.startswith(RESOURCE_PREFIX):
+        return None
+    user_id, _, resource_id = session_name.removeprefix(RESOURCE_PREFIX).rpartition(":")
+    return f"resource://{user_id}/{resource_id}"
+
+
+def new_key() -> str:
+    return KEY_PREFIX + secrets.token_urlsafe(32)
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256(orjson.dumps(parts)).hexdigest()[:32]

@@ -1,0 +1,239 @@
+"""The plugin as the gateway uses it: any plugin of the contract, with or without extensions."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from contract import (
+    MAX_LIMIT,
+    BadRequest,
+    BatchFailure,
+    BatchWrite,
+    Breaker,
+    ContractViolation,
+    Memory,
+    MemoryClient,
+    MemoryKind,
+    MemorySource,
+    MemoryWrite,
+    NamespaceUpsert,
+    NotFound,
+    NotSupported,
+    SearchRequest,
+    Unavailable,
+)
+from gateway.names import SessionName
+
+# A plugin that is back is used at once, so it is never left alone after failures.
+_NEVER = 2**31
+_READ_SECONDS = 4.0
+_WRITE_SECONDS = 8.0
+_HEALTH_SECONDS = 2.0
+_WRITES_AT_ONCE = 100
+_SINGLE_WRITES_AT_ONCE = 8
+_SEARCHES_AT_ONCE = 8
+_MOST_NAMESPACES = 1000
+
+_KINDS: dict[str, tuple[MemoryKind, MemorySource]] = {
+    "turn": ("summary", "runtime"),
+    "fact": ("fact", "user"),
+    "chunk": ("fact", "user"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Unwritten:
+    """A memory that the plugin is to have."""
+
+    id: UUID
+    type: str
+    created_at: datetime
+    text: str = field(repr=False)
+    embedding: list[float] | None = field(default=None, repr=False)
+
+
+class Plugin:
+    """One plugin. Its failures come out as the exceptions of `contract`."""
+
+    def __init__(self, url: str, token: str | None, client: MemoryClient | None = None) -> None:
+        self._client = client or MemoryClient(
+            url, token=token, timeout=_READ_SECONDS, breaker=Breaker(failures=_NEVER)
+        )
+        self._most_namespaces = _MOST_NAMESPACES
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
+
+    async def is_up(self) -> bool:
+        try:
+            health = await self._client.health(timeout=_HEALTH_SECONDS)
+        except (Unavailable, ContractViolation, BadRequest, NotFound):
+            return False
+        return health.status == "ok"
+
+    async def write(
+        self, session: SessionName, namespace: str, memories: Sequence[Unwritten], *, is_new: bool
+    ) -> set[UUID]:
+        """Write memories, and return the ids of those that the plugin has now.
+
+        The others it refused. `is_new`: whether the namespace may not exist yet.
+        """
+        if is_new:
+            await self._make(session, namespace)
+        written = set[UUID]()
+        for start in range(0, len(memories), _WRITES_AT_ONCE):
+            part = memories[start : start + _WRITES_AT_ONCE]
+            try:
+                written |= await self._write_part(session, namespace, part)
+            except NotFound:
+                # Somebody has deleted the namespace in the plugin: make it again, once.
+                await self._make(session, namespace)
+                written |= await self._write_part(session, namespace, part)
+        return written
+
+    async def forget(self, namespace: str, memory_id: UUID) -> None:
+        """Returns when the plugin does not have the memory."""
+        with suppress(NotFound):
+            await self._client.forget(
+                memory_id, requested_by_namespace=namespace, timeout=_WRITE_SECONDS
+            )
+
+    async def delete_namespace(self, namespace: str) -> None:
+        """Returns when the plugin does not have the namespace."""
+        with suppress(NotFound):
+            await self._client.delete_namespace(namespace, timeout=_WRITE_SECONDS)
+
+    async def search(
+        self, namespaces: Sequence[str], query: str, embedding: list[float] | None, limit: int
+    ) -> list[Memory]:
+        """The best of each group of namespaces that the plugin takes at once."""
+        gate = asyncio.Semaphore(_SEARCHES_AT_ONCE)
+
+        async def look(names: Sequence[str]) -> list[Memory]:
+            async with gate:
+                return await self._search_group(names, query, embedding, limit)
+
+        found = await asyncio.gather(*map(look, groups(namespaces, self._most_namespaces)))
+        return [memory for group in found for memory in group]
+
+    async def searches_words(self) -> bool:
+        """Whether the plugin understands a query. One that cannot tell is taken to."""
+        try:
+            return await self._client.supports("fts")
+        except Unavailable:
+            return True
+
+    async def newest(self, namespaces: Sequence[str]) -> list[Memory]:
+        """As many of each namespace as a plugin gives without extensions."""
+        gate = asyncio.Semaphore(_SEARCHES_AT_ONCE)
+
+        async def look(name: str) -> list[Memory]:
+            async with gate:
+                asked = SearchRequest(namespaces=[name], limit=MAX_LIMIT)
+                return (await self._client.search(asked)).memories
+
+        return [it for part in await asyncio.gather(*map(look, namespaces)) for it in part]
+
+    async def texts(self, namespace: str, ids: Sequence[UUID]) -> tuple[dict[UUID, str], bool]:
+        """The texts of a namespace, and whether these are all that the plugin has of the ids."""
+        if await self._client.supports("list"):
+            listed = self._client.list_memories([namespace], timeout=_WRITE_SECONDS)
+            return {memory.id: memory.content async for memory in listed}, True
+        found = {memory.id: memory.content for memory in await self.newest([namespace])}
+        missing = [one for one in ids if one not in found]
+        if missing and await self._client.supports("get"):
+            for one in missing:
+                try:
+                    found[one] = (await self._client.get(one, namespace=namespace)).content
+                except NotFound:
+                    continue
+            return found, True
+        return found, not missing or len(found) < MAX_LIMIT
+
+    async def _make(self, session: SessionName, namespace: str) -> None:
+        upsert = NamespaceUpsert(kind="custom", metadata=dict(session.metadata()))
+        await self._client.put_namespace(namespace, upsert, timeout=_WRITE_SECONDS)
+
+    async def _write_part(
+        self, session: SessionName, namespace: str, memories: Sequence[Unwritten]
+    ) -> set[UUID]:
+        if len(memories) > 0 and await self._client.supports("batch"):
+            try:
+                return await self._write_batch(session, namespace, memories)
+            except (NotSupported, BadRequest):
+                pass  # the batch as a whole was refused: one by one, each gets its own answer
+        return await self._write_singly(session, namespace, memories)
+
+    async def _write_batch(
+        self, session: SessionName, namespace: str, memories: Sequence[Unwritten]
+    ) -> set[UUID]:
+        writes = [
+            BatchWrite(namespace=namespace, created_at=it.created_at, **_write(session, it))
+            for it in memories
+        ]
+        results = await self._client.batch(writes, timeout=_WRITE_SECONDS)
+        failures = [it.error for it in results if isinstance(it, BatchFailure)]
+        for error in failures:
+            if error.code == "not_found":
+                raise NotFound(error.message)
+            if error.code in ("unavailable", "internal"):
+                raise Unavailable(error.message)
+        return {it.id for it in results if not isinstance(it, BatchFailure)}
+
+    async def _write_singly(
+        self, session: SessionName, namespace: str, memories: Sequence[Unwritten]
+    ) -> set[UUID]:
+        gate = asyncio.Semaphore(_SINGLE_WRITES_AT_ONCE)
+
+        async def write(memory: Unwritten) -> UUID | None:
+            async with gate:
+                body = MemoryWrite(**_write(session, memory))
+                try:
+                    await self._client.write(namespace, body, timeout=_WRITE_SECONDS)
+                except BadRequest:
+                    return None
+                return memory.id
+
+        written = await asyncio.gather(*map(write, memories))
+        return {it for it in written if it is not None}
+
+    async def _search_group(
+        self, names: Sequence[str], query: str, embedding: list[float] | None, limit: int
+    ) -> list[Memory]:
+        asked = SearchRequest(namespaces=list(names), query=query, embedding=embedding, limit=limit)
+        try:
+            return (await self._client.search(asked)).memories
+        except BadRequest:
+            if len(names) == 1:
+                raise
+        # Too many names for this plugin, in number or in bytes: remember how many it took.
+        self._most_namespaces = min(self._most_namespaces, max(1, len(names) // 2))
+        found = []
+        for part in groups(names, self._most_namespaces):
+            found += await self._search_group(part, query, embedding, limit)
+        return found
+
+
+def groups(names: Sequence[str], largest: int) -> list[Sequence[str]]:
+    """The names in groups of about the same size, none larger than that."""
+    count = -(-len(names) // largest)
+    size = -(-len(names) // count) if count else largest
+    return [names[start : start + size] for start in range(0, len(names), size)]
+
+
+def _write(session: SessionName, memory: Unwritten) -> dict[str, Any]:
+    kind, source = _KINDS[memory.type]
+    fields: dict[str, Any] = {
+        "id": memory.id,
+        "content": memory.text,
+        "kind": kind,
+        "source": source,
+        "propagation": {"session_id": session.name, "type": memory.type},
+    }
+    if memory.embedding is not None:
+        fields["embedding"] = memory.embedding
+    return fields

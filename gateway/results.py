@@ -1,0 +1,29 @@
+"""Memories as they are answered."""
+
+from typing import Any
+
+from contract import format_time
+from gateway.names import resource_uri
+
+
+def result(
+    row: Any, text: str, *, score: float | None = None, scope: str | None = None
+) -> dict[str, Any]:
+    """A Result: always all seven fields. The row is what the gateway knows of the memory."""
+    return {
+        "id": str(row["id"]),
+        "session_id": row["name"],
+        "text": text,
+        "score": score,
+        "source_scope": scope,
+        "resource_uri": resource_uri(row["name"]),
+        "raw": raw(row),
+    }
+
+
+def raw(row: Any) -> dict[str, Any]:
+    """What else there is to know of a memory; never a key or a namespace."""
+    shown = {"type": row["type"], "created_at": format_time(row["created_at"])}
+    if row["edited_at"] is not None:
+        shown["edited_at"] = format_time(row["edited_at"])
+    return {**shown, **(row["extra"] or {})}

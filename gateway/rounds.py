@@ -1,0 +1,69 @@
+"""Work for many callers at once: whoever comes while a round runs takes part in the next.
+
+Of what a small statement costs, the way to the database and its commit are the larger part, and a
+round shares them. Nobody waits for company: who finds no round running goes alone and at once.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
+
+_LARGEST = 500
+
+
+class Rounds(Generic[Item, Outcome]):
+    """`run` gets the items of a round and returns an outcome for each, in order.
+
+    An outcome that is an exception is raised to its caller. When `run` itself raises, all of the
+    round's callers get that. A caller that is cancelled does not stop the round.
+    """
+
+    def __init__(
+        self, run: Callable[[list[Item]], Awaitable[list[Outcome]]], largest: int = _LARGEST
+    ) -> None:
+        self._run = run
+        self._largest = largest
+        self._waiting: list[tuple[Item, asyncio.Future[Outcome]]] = []
+        self._task: asyncio.Task[None] | None = None
+
+    async def take_part(self, item: Item) -> Outcome:
+        turn: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._waiting.append((item, turn))
+        if self._task is None:
+            self._task = asyncio.create_task(self._run_all())
+        return await turn
+
+    async def _run_all(self) -> None:
+        try:
+            while self._waiting:
+                these = self._waiting[: self._largest]
+                del self._waiting[: self._largest]
+                await self._run_one(these)
+        finally:
+            self._task = None
+            for _, turn in self._waiting:
+                turn.cancel()  # only when this task was cancelled
+            self._waiting.clear()
+
+    async def _run_one(self, these: list[tuple[Item, "asyncio.Future[Outcome]"]]) -> None:
+        try:
+            outcomes = await self._run([item for item, _ in these])
+        except asyncio.CancelledError:
+            for _, turn in these:
+                turn.cancel()
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, the callers get it
+            for _, turn in these:
+                if not turn.done():
+                    turn.set_exception(error)
+            return
+        for (_, turn), outcome in zip(these, outcomes, strict=True):
+            if turn.done():
+                continue  # its caller was cancelled
+            if isinstance(outcome, BaseException):
+                turn.set_exception(outcome)
+            else:
+                turn.set_result(outcome)

@@ -1,0 +1,57 @@
+"""The settings of the gateway beside those that every server of ours has."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from postgres.settings import DatabaseSettings
+from serving.errors import BadSetting
+from serving.plugin import PluginSettings
+from serving.settings import ServerSettings, listen_on, setting, settings_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(PluginSettings, DatabaseSettings, ServerSettings):
+    """The settings of one gateway; bad values raise `BadSetting`."""
+
+    env_prefix: ClassVar[str] = "MEMORY_GATEWAY_"
+
+    listen: str = listen_on("127.0.0.1:8010")
+    admin_token: str | None = setting(
+        None,
+        "Bearer token that makes users, deletes and exports them, and reads /metrics; better set"
+        " in the environment, where other users of the machine cannot see it. Without it, callers"
+        " on this machine may make users.",
+    )
+    redact: bool = setting(True, "Replace secrets before anything is stored.")
+    idle_flush: float = setting(
+        600.0,
+        "Seconds without a new message after which a buffer is flushed by itself; 0 is never.",
+        at_least=0,
+    )
+    llm_url: str | None = setting(
+        None,
+        "Base URL of an OpenAI-compatible API that finds facts in what users say, such as"
+        " http://127.0.0.1:11434/v1. Without it, only rules do.",
+    )
+    llm_model: str | None = setting(None, "The model that is asked for facts.")
+    llm_api_key: str | None = setting(None, "Key of that API; better set in the environment.")
+    embed_url: str | None = setting(
+        None,
+        "Base URL of an OpenAI-compatible API that makes embeddings. Without it, searches go by"
+        " words alone.",
+    )
+    embed_model: str | None = setting(None, "The model that makes embeddings.")
+    embed_api_key: str | None = setting(None, "Key of that API; better set in the environment.")
+
+    def check(self) -> None:
+        super().check()
+        token = self.admin_token
+        if token is not None and not (token.isascii() and token.isprintable() and token.strip()):
+            raise BadSetting("--admin-token must be printable ASCII")
+        if (self.llm_url is None) != (self.llm_model is None):
+            raise BadSetting("--llm-url and --llm-model must be given together, or neither")
+        if (self.embed_url is None) != (self.embed_model is None):
+            raise BadSetting("--embed-url and --embed-model must be given together, or neither")
+
+
+SETTINGS = settings_of(Settings)

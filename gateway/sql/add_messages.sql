@@ -1,0 +1,35 @@
+-- Messages of several sessions at once; returns those that were not known.
+--
+-- $1 to $5 are the sessions, made where they do not exist. Of each message $6 is the place of its
+-- session among them. Sessions are locked in one order, so that two of these never wait for each other.
+WITH asked AS (
+    SELECT *
+    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[])
+    WITH ORDINALITY AS session (owner, app_id, project_id, name, namespace, place)
+),
+home AS (
+    INSERT INTO sessions (owner, app_id, project_id, name, namespace, is_buffering)
+    SELECT owner, app_id, project_id, name, namespace, true
+    FROM asked
+    ORDER BY owner, app_id, project_id, name
+    ON CONFLICT (owner, app_id, project_id, name)
+    DO UPDATE SET last_message_at = clock_timestamp(), is_buffering = true
+    RETURNING id, owner, app_id, project_id, name
+),
+place AS (
+    SELECT home.id, asked.place FROM home JOIN asked USING (owner, app_id, project_id, name)
+),
+fresh AS (
+    INSERT INTO messages (session, digest, role, sender_id, sent_at, content)
+    SELECT place.id, message.digest, message.role, message.sender_id, message.sent_at, message.content
+    FROM
+        unnest($6::bigint[], $7::bytea[], $8::text[], $9::text[], $10::timestamptz[], $11::text[])
+        WITH ORDINALITY AS message (place, digest, role, sender_id, sent_at, content, number)
+    JOIN place USING (place)
+    ORDER BY message.number
+    ON CONFLICT (session, digest) DO NOTHING
+    RETURNING session, digest
+)
+SELECT place.place, fresh.digest
+FROM fresh
+JOIN place ON place.id = fresh.session

@@ -1,0 +1,4 @@
+-- Waits for another request that has just claimed the same key.
+INSERT INTO idempotency_keys (owner, key, request_sha256)
+VALUES ($1, $2, $3)
+ON CONFLICT (owner, key) DO NOTHING

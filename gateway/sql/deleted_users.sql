@@ -1,0 +1,1 @@
+SELECT id FROM users WHERE deleted_at IS NOT NULL ORDER BY id LIMIT 20

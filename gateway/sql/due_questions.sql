@@ -1,0 +1,5 @@
+SELECT id, session, text
+FROM questions
+WHERE try_at <= now()
+ORDER BY try_at
+LIMIT 20

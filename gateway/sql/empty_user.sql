@@ -1,0 +1,8 @@
+-- Some sessions of a user who was deleted, with all that hangs on them.
+WITH gone AS (
+    DELETE FROM sessions
+    WHERE id IN (SELECT id FROM sessions WHERE owner = $1 ORDER BY id LIMIT $2)
+    RETURNING id, owner, namespace
+)
+INSERT INTO deletions (owner, session, namespace)
+SELECT owner, id, namespace FROM gone

@@ -1,0 +1,3 @@
+SELECT
+-- include: resource_columns
+WHERE resource.session = $1

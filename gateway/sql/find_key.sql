@@ -1,0 +1,3 @@
+SELECT request_sha256, duplicate_count
+FROM idempotency_keys
+WHERE owner = $1 AND key = $2

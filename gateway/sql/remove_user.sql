@@ -1,0 +1,12 @@
+-- Only when nothing of the user is left; keys of requests go with the row. Returns whether it is gone,
+-- also when somebody else was faster.
+WITH removed AS (
+    DELETE FROM users
+    WHERE
+        id = $1
+        AND deleted_at IS NOT NULL
+        AND NOT EXISTS (SELECT FROM sessions WHERE owner = $1)
+        AND NOT EXISTS (SELECT FROM deletions WHERE owner = $1)
+    RETURNING id
+)
+SELECT EXISTS (SELECT FROM removed) OR NOT EXISTS (SELECT FROM users WHERE id = $1)

@@ -1,0 +1,29 @@
+-- Fix what a flush takes: from here on the batch $2 of the session $1 is brought to the plugin,
+-- whoever dies. $3 are the messages' numbers, $4 is the session's last_message_at as it was read: an
+-- add since then has made a new one.
+WITH taken AS (
+    UPDATE messages SET batch = $2
+    WHERE session = $1 AND number = ANY($3::bigint[])
+    RETURNING number
+),
+emptied AS (
+    UPDATE sessions SET is_buffering = false
+    WHERE id = $1 AND last_message_at = $4
+),
+batch AS (
+    INSERT INTO batches (id, session, message_count, memory_count, try_at)
+    SELECT $2, $1, count(*), cardinality($5::uuid[]), now() + interval '3 seconds'
+    FROM taken
+),
+made AS (
+    INSERT INTO memories (id, session, batch, position, type, created_at, extra, text)
+    SELECT memory.id, $1, $2, memory.position, memory.type, memory.created_at, memory.extra, memory.text
+    FROM unnest(
+        $5::uuid[], $6::integer[], $7::text[], $8::timestamptz[], $9::jsonb[], $10::text[]
+    ) AS memory (id, position, type, created_at, extra, text)
+)
+INSERT INTO questions (session, batch, number, memories, sent_at, text)
+SELECT $1, $2, question.number, ARRAY(SELECT jsonb_array_elements_text(question.memories)::uuid),
+    question.sent_at, question.text
+FROM unnest($11::integer[], $12::jsonb[], $13::timestamptz[], $14::text[])
+    AS question (number, memories, sent_at, text)

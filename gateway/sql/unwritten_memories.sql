@@ -1,0 +1,5 @@
+SELECT id, type, created_at, extra, text
+FROM memories
+WHERE session = $1 AND text IS NOT NULL AND deleted_at IS NULL AND id <> ALL($3::uuid[])
+ORDER BY batch, position
+LIMIT $2

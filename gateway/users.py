@@ -1,0 +1,86 @@
+"""Users and their keys. Only the SHA-256 of a key is kept."""
+
+import hmac
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from contract import format_time
+from gateway.credentials import Credentials, hash_key
+from gateway.errors import Conflict, NotFound, Unauthorized
+from gateway.names import new_key
+from gateway.rounds import Rounds
+from gateway.statements import load
+from postgres.database import Database
+
+_NOBODY = bytes(32)
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Somebody whose key was right a moment ago."""
+
+    id: int
+    user_id: str
+    created_at: datetime
+
+
+class Users:
+    """The users of one gateway."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lookups: Rounds[str, Any] = Rounds(self._look_up)
+
+    async def create(self, user_id: str) -> dict[str, Any]:
+        """A new user with a key that is shown this once; `Conflict` when there is one."""
+        key = new_key()
+        row = await self._database.fetchrow(load("create_user"), user_id, hash_key(key))
+        if row is None:
+            raise Conflict("user_id: this user exists, or is still being deleted")
+        return _user_key(user_id, key, row["created_at"])
+
+    async def rotate_key(self, user_id: str) -> dict[str, Any]:
+        """A new key; the old one fails from now on, in every worker."""
+        key = new_key()
+        row = await self._database.fetchrow(load("rotate_key"), user_id, hash_key(key))
+        if row is None:
+            raise NotFound("there is no such user")
+        return _user_key(user_id, key, row["created_at"])
+
+    async def authenticate(self, given: Credentials) -> User:
+        """The user whose key this is, or `Unauthorized`.
+
+        The database is asked every time: a key that was replaced fails at once. Requests that
+        come while it is being asked share the next question.
+        """
+        row = await self._lookups.take_part(given.user_id)
+        return recognise(given, row)
+
+    async def find(self, user_id: str) -> User:
+        """A user by name, for an admin; `NotFound` when there is none."""
+        row = await self._lookups.take_part(user_id)
+        if row is None:
+            raise NotFound("there is no such user")
+        return _user(row)
+
+    async def _look_up(self, names: list[str]) -> list[Any]:
+        rows = await self._database.fetch(load("find_users"), list(set(names)))
+        found = {row["user_id"]: row for row in rows}
+        return [found.get(name) for name in names]
+
+
+def recognise(given: Credentials, row: Any) -> User:
+    """The user of a row, if the key is theirs. A row that is missing takes as long."""
+    stored = _NOBODY if row is None else row["key_sha256"]
+    if not hmac.compare_digest(stored, given.key_sha256) or row is None:
+        raise Unauthorized
+    return _user(row)
+
+
+def _user(row: Any) -> User:
+    return User(row["id"], row["user_id"], row["created_at"])
+
+
+def _user_key(user_id: str, key: str, created_at: datetime) -> dict[str, Any]:
+    return {"user_id": user_id, "user_key": key, "created_at": format_time(created_at)}

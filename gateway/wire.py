@@ -1,0 +1,208 @@
+"""The bodies of requests, and the values they are made of."""
+
+import re
+import unicodedata
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Literal
+
+import orjson
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+import contract
+from contract.model import AnyModel, load_json
+from contract.scalars import WHOLE, Content, Text
+from gateway.errors import BadRequest
+from gateway.names import EDIT_PREFIX, RESOURCE_PREFIX
+
+MAX_MESSAGES = 500
+MAX_EDIT = 20_000
+_YEAR_10000 = 253_402_300_800_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_USER_ID = re.compile(r"[A-Za-z0-9_.@+-]{1,128}")
+_SCOPE_ID = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+
+Scope = Literal["current_chat", "resources", "all_user_memory"]
+DEFAULT_SCOPE: list[Scope] = ["current_chat", "resources"]
+
+
+def _matches(pattern: re.Pattern[str], shape: str) -> AfterValidator:
+    def check(value: str) -> str:
+        if value in (".", "..") or not pattern.fullmatch(value):
+            raise ValueError(f"must be 1 to 128 of the characters {shape}, and not . or ..")
+        return value
+
+    return AfterValidator(check)
+
+
+def _session_name(longest: int) -> AfterValidator:
+    def check(value: str) -> str:
+        if len(value) > longest:
+            raise ValueError(f"must be at most {longest} characters")
+        if any(unicodedata.category(it) == "Cc" for it in value):
+            raise ValueError("must not contain control characters")
+        if value.startswith((RESOURCE_PREFIX, EDIT_PREFIX)):
+            raise ValueError(f"must not begin with {RESOURCE_PREFIX} or {EDIT_PREFIX}")
+        return value
+
+    return AfterValidator(check)
+
+
+def _joined(value: object) -> object:
+    """The text of a message: as it is, or the text items of a list joined by newlines."""
+    if not isinstance(value, list):
+        return value
+    texts = []
+    for number, item in enumerate(value):
+        if not isinstance(item, dict):
+            raise ValueError(f"item {number} must be a JSON object")
+        kind = item.get("type")
+        if not isinstance(kind, str):
+            raise ValueError(f"item {number} must have a type, which is a string")
+        if kind == "text":
+            if not isinstance(item.get("text"), str):
+                raise ValueError(f"item {number} must have a text, which is a string")
+            texts.append(item["text"])
+    return "\n".join(texts)
+
+
+UserId = Annotated[Text, _matches(_USER_ID, "A-Z a-z 0-9 _ . @ + -")]
+ScopeId = Annotated[Text, _matches(_SCOPE_ID, "A-Z a-z 0-9 _ . -")]
+SessionId = Annotated[Content, _session_name(256)]
+ConversationId = Annotated[Content, _session_name(251)]
+SenderId = Annotated[Content, Field(max_length=256)]
+Timestamp = Annotated[int, Field(gt=0, lt=_YEAR_10000), WHOLE]
+MessageText = Annotated[Text, BeforeValidator(_joined)]
+
+
+class Request(contract.WireModel):
+    """A body. `null` for an optional field means that it is absent."""
+
+    app_id: ScopeId = "default"
+    project_id: ScopeId = "default"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_nulls(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        optional = {name for name, it in cls.model_fields.items() if not it.is_required()}
+        return {k: v for k, v in value.items() if v is not None or k not in optional}
+
+
+class SearchRequest(Request):
+    """`POST /memories/search`."""
+
+    query: Content = Field(repr=False)
+    conversation_id: ConversationId | None = None
+    scope: Annotated[list[Scope], Field(min_length=1)] = DEFAULT_SCOPE
+    top_k: Annotated[int, Field(ge=1, le=100), WHOLE] = 8
+
+
+class AddedMessage(contract.WireModel):
+    """A message of `POST /memories/add`."""
+
+    sender_id: SenderId
+    role: Literal["user", "assistant", "tool"]
+    timestamp: Timestamp
+    content: MessageText = Field(repr=False)
+
+    @property
+    def sent_at(self) -> datetime:
+        return _EPOCH + timedelta(milliseconds=self.timestamp)
+
+
+class AddRequest(Request):
+    """`POST /memories/add`."""
+
+    session_id: SessionId
+    messages: Annotated[list[AddedMessage], Field(min_length=1, max_length=MAX_MESSAGES)]
+
+
+class FlushRequest(Request):
+    """`POST /memories/flush`."""
+
+    session_id: SessionId
+
+
+class EditRequest(contract.WireModel):
+    """`PATCH /memories/{id}`."""
+
+    text: Annotated[Content, Field(max_length=MAX_EDIT, repr=False)]
+
+
+class NewUser(contract.WireModel):
+    """`POST /users`."""
+
+    user_id: UserId
+
+
+class TextUpload(Request):
+    """`POST /resources` as JSON."""
+
+    text: Content = Field(repr=False)
+    filename: Text | None = None
+    content_type: Text | None = None
+    title: Text | None = None
+
+
+class UploadFields(Request):
+    """The fields beside the file in `POST /resources` as a form."""
+
+    title: Text | None = None
+
+
+class FileNames(Request):
+    """What a form says about its file."""
+
+    filename: Text | None = None
+    content_type: Text | None = None
+
+
+class Place(Request):
+    """The query parameters that say in which app and project."""
+
+
+class PageRequest(Request):
+    """The query parameters of `GET /resources`."""
+
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
+    cursor: Text | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_limit(cls, value: Any) -> Any:
+        limit = value.get("limit")
+        if isinstance(limit, str) and re.fullmatch(r"[0-9]{1,9}", limit):
+            return {**value, "limit": int(limit)}
+        return value
+
+
+def read_object(body: bytes) -> dict[str, Any]:
+    """The JSON object of a body; an empty body is an empty object."""
+    if not body.strip():
+        return {}
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        # It refuses a lone surrogate without saying where; the patient parser leads to the field.
+        try:
+            value = load_json(body)
+        except contract.BadRequest as error:
+            raise BadRequest(error.message, details=error.details) from None
+    if not isinstance(value, dict):
+        raise BadRequest.about("body", "must be a JSON object")
+    return value
+
+
+def read(model: type[AnyModel], values: dict[str, Any]) -> AnyModel:
+    """The values as a request, or `BadRequest` that names the field."""
+    request: AnyModel = check(model, values)
+    return request
+
+
+def check(kind: Any, value: object, field: str = "") -> Any:
+    """One value, or `BadRequest` that names it."""
+    try:
+        return contract.parse_value(kind, value, field)
+    except contract.BadRequest as error:
+        raise BadRequest(error.message, details=error.details) from None

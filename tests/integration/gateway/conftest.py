@@ -1,0 +1,69 @@
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Iterator
+
+import asyncpg
+import pytest
+
+from gateway.schema import SCHEMA
+from tests.conftest import database_url, execute
+from tests.integration.gateway import people
+from tests.integration.gateway.people import Gateway, Person
+from tests.integration.gateway.plugin import Switchboard, switchboard
+
+TEMPLATE = "gateway_template"
+
+
+@pytest.fixture(scope="session")
+def gateway_template(cluster: str) -> str:
+    execute(cluster, f'CREATE DATABASE "{TEMPLATE}"')
+
+    async def run() -> None:
+        connection = await asyncpg.connect(database_url(cluster, TEMPLATE))
+        try:
+            await SCHEMA.migrate(connection)
+        finally:
+            await connection.close()
+
+    asyncio.run(run())
+    return TEMPLATE
+
+
+@pytest.fixture(scope="module")
+def store(cluster: str, gateway_template: str) -> Iterator[str]:
+    """The URL of a database with the gateway's schema; the tests of a module share it."""
+    name = f"test_{uuid.uuid4().hex}"
+    execute(cluster, f'CREATE DATABASE "{name}" TEMPLATE "{gateway_template}"')
+    try:
+        yield database_url(cluster, name)
+    finally:
+        execute(cluster, f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture(scope="module")
+def shared_plugin() -> Switchboard:
+    return switchboard()
+
+
+@pytest.fixture
+def plugin(shared_plugin: Switchboard) -> Iterator[Switchboard]:
+    """A plugin with everything that the contract has, which works until a test says otherwise."""
+    yield shared_plugin
+    shared_plugin.reset()
+
+
+@pytest.fixture(scope="module")
+async def gateway(store: str, shared_plugin: Switchboard) -> AsyncIterator[Gateway]:
+    """The tests of a module share it, each with users of its own."""
+    async with people.gateway(store, shared_plugin.client()) as running:
+        yield running
+
+
+@pytest.fixture
+async def ann(gateway: Gateway) -> Person:
+    return await gateway.person()
+
+
+@pytest.fixture
+async def bob(gateway: Gateway) -> Person:
+    return await gateway.person()
