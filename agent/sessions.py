@@ -180,8 +180,8 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
         try:
             connection.execute("PRAGMA journal_mode = WAL").close()
             return
-        except sqlite3.OperationalError:
-            if time.monotonic() > until:
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                 raise
             time.sleep(0.01)
 
