@@ -18,6 +18,8 @@ from postgres.errors import StoreUnavailable
 _LOCK = SCHEMA.lock("janitor")
 # Between two batches, so that the janitor never takes more than a part of the store.
 _PAUSE_SECONDS = 0.05
+# Longer ago than anything can have expired: what was deleted has -infinity.
+_DELETED_ONLY = timedelta(days=365_000)
 
 log = logging.getLogger(__name__)
 
@@ -48,8 +50,10 @@ class Janitor:
             if not await connection.fetchval("SELECT pg_try_advisory_lock($1)", _LOCK):
                 return False
             try:
-                memories = await self._delete_memories()
-                emptied, gone = await self._delete_namespaces()
+                over = await connection.fetchval(sql.load("may_delete_expired"), self._grace)
+                grace = self._grace if over else _DELETED_ONLY
+                memories = await self._delete_memories(grace)
+                emptied, gone = await self._delete_namespaces(grace)
             finally:
                 await connection.execute("SELECT pg_advisory_unlock($1)", _LOCK)
         self._metrics.expired.labels("memories").inc(memories + emptied)
@@ -58,24 +62,22 @@ class Janitor:
             log.info("expired", extra={"memories": memories + emptied, "namespaces": gone})
         return True
 
-    async def _delete_memories(self) -> int:
+    async def _delete_memories(self, grace: timedelta) -> int:
         deleted = 0
         while True:
             gone = await self._database.execute(
-                sql.load("delete_expired_memories"), self._grace, self._batch
+                sql.load("delete_expired_memories"), grace, self._batch
             )
             deleted += gone
             if gone < self._batch:
                 return deleted
             await asyncio.sleep(_PAUSE_SECONDS)
 
-    async def _delete_namespaces(self) -> tuple[int, int]:
+    async def _delete_namespaces(self, grace: timedelta) -> tuple[int, int]:
         emptied = deleted = 0
-        found = await self._database.fetch(
-            sql.load("find_expired_namespaces"), self._grace, self._batch
-        )
+        found = await self._database.fetch(sql.load("find_expired_namespaces"), grace, self._batch)
         for row in found:
             name = row["name"]
-            emptied += await namespaces.empty(self._database, name, self._grace, self._batch)
-            deleted += await namespaces.remove(self._database, name, self._grace)
+            emptied += await namespaces.empty(self._database, name, grace, self._batch)
+            deleted += await namespaces.remove(self._database, name, grace)
         return emptied, deleted

@@ -5,6 +5,7 @@ import logging
 import asyncpg
 
 from plugin_postgres import pgvector
+from plugin_postgres.adoption import adopt
 from postgres.schema import Schema
 
 VECTOR = "vector"
@@ -22,6 +23,7 @@ SCHEMA = Schema(
     table="plugin_migrations",
     features={VECTOR: _ensure_pgvector},
     search_path=pgvector.search_path,
+    adopt=adopt,
 )
 
 

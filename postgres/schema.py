@@ -7,6 +7,10 @@ whole file is applied, after the numbered ones, when its checksum is not the rec
 
 A file whose first line is `-- needs: feature` is applied once the feature is there: at the first
 start, or at the first start after it was installed, so it must not rely on its order.
+
+A release that meets migrations it does not know refuses to serve, unless each of them says that it
+may: a line `-- serves: 0003` at the top of a file means that a release whose last migration is 0003
+can still serve the database afterwards. So a rolling upgrade can restart either release.
 """
 
 import hashlib
@@ -15,6 +19,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
+from typing import Protocol
 
 import asyncpg
 
@@ -23,9 +28,16 @@ from postgres.errors import DatabaseNewer, MigrationChanged, MigrationPending
 _NUMBERED = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql")
 _REPEATABLE = re.compile(r"([a-z0-9_]+)\.sql")
 _NEEDS = re.compile(r"-- needs: (\w+)\n")
+_SERVES = re.compile(r"(?:-- .*\n)*?-- serves: (\d{4})\n")
 
 Feature = Callable[[asyncpg.Connection], Awaitable[bool]]
 """Makes sure of something that a file needs; whether it is there."""
+
+
+class Adopt(Protocol):
+    """Takes over what an earlier program left in the database; `fresh`: our schema is new."""
+
+    async def __call__(self, connection: asyncpg.Connection, *, fresh: bool) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -55,13 +67,20 @@ class Migration(Repeatable):
     def __str__(self) -> str:
         return f"{self.version:04d}_{self.name}"
 
+    @property
+    def serves_from(self) -> int:
+        """The last migration of the oldest release that can serve after this one."""
+        match = _SERVES.match(self.sql)
+        return int(match[1]) if match else self.version
+
 
 @dataclass(frozen=True)
 class Schema:
     """One service's part of a database.
 
     `features` makes sure of what files may need, by name. `search_path` tells where a connection
-    finds what the schema uses, where that is more than the schema itself.
+    finds what the schema uses, where that is more than the schema itself. `adopt` is called at
+    every migration, in the transaction in which a fresh schema is made.
     """
 
     name: str
@@ -69,6 +88,7 @@ class Schema:
     table: str = "migrations"
     features: Mapping[str, Feature] = field(default_factory=dict)
     search_path: Callable[[asyncpg.Connection], Awaitable[str]] | None = None
+    adopt: Adopt | None = None
 
     @cached_property
     def migrations(self) -> tuple[Migration, ...]:
@@ -110,7 +130,10 @@ class Schema:
         lock = self.lock("migrate")
         await connection.execute("SELECT pg_advisory_lock($1)", lock)
         try:
-            await self._make_tables(connection, with_repeatables=bool(repeatables))
+            async with connection.transaction():
+                await self._make_tables(connection, with_repeatables=bool(repeatables))
+            if await self._is_newer(connection, migrations):
+                return []
             there = {name: await ensure(connection) for name, ensure in self.features.items()}
             path = await self._path(connection)
             changed = self._changed(repeatables, await self._recorded_repeatables(connection))
@@ -126,6 +149,8 @@ class Schema:
 
     async def check(self, connection: asyncpg.Connection) -> None:
         """Refuse a schema that this release cannot serve, without changing anything."""
+        if await self._is_newer(connection, self.migrations):
+            return
         outstanding = self._outstanding(self.migrations, await self.recorded(connection))
         changed = self._changed(self.repeatables, await self._recorded_repeatables(connection))
         pending = [str(file) for file in outstanding if file.needs is None]
@@ -160,15 +185,23 @@ class Schema:
 
     async def _make_tables(self, connection: asyncpg.Connection, *, with_repeatables: bool) -> None:
         # Looking first keeps a role without the right to create a schema able to start.
-        if not await _exists(connection, f"{self.name}.{self.table}"):
+        fresh = not await _exists(connection, f"{self.name}.{self.table}")
+        if fresh:
             await connection.execute(
                 f"CREATE SCHEMA IF NOT EXISTS {self.name};"
                 f"CREATE TABLE {self.name}.{self.table} ("
                 " version integer PRIMARY KEY,"
                 " name text NOT NULL,"
                 " checksum text NOT NULL,"
-                " applied_at timestamptz NOT NULL DEFAULT now())"
+                " applied_at timestamptz NOT NULL DEFAULT now(),"
+                " serves_from integer)"
             )
+        elif not await self._says_who_serves(connection):
+            await connection.execute(
+                f"ALTER TABLE {self.name}.{self.table} ADD COLUMN serves_from integer"
+            )
+        if self.adopt is not None:
+            await self.adopt(connection, fresh=fresh)
         if with_repeatables and not await _exists(connection, f"{self.name}.repeatables"):
             await connection.execute(
                 f"CREATE TABLE {self.name}.repeatables ("
@@ -186,11 +219,12 @@ class Schema:
             await connection.execute(file.sql)
             if isinstance(file, Migration):
                 await connection.execute(
-                    f"INSERT INTO {self.name}.{self.table} (version, name, checksum)"  # noqa: S608
-                    " VALUES ($1, $2, $3)",
+                    f"INSERT INTO {self.name}.{self.table}"  # noqa: S608 - our own names
+                    " (version, name, checksum, serves_from) VALUES ($1, $2, $3, $4)",
                     file.version,
                     file.name,
                     file.checksum,
+                    file.serves_from,
                 )
             else:
                 await connection.execute(
@@ -201,6 +235,36 @@ class Schema:
                     file.checksum,
                 )
 
+    async def _says_who_serves(self, connection: asyncpg.Connection) -> bool:
+        found: bool = await connection.fetchval(
+            "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass($1)"
+            " AND attname = 'serves_from' AND NOT attisdropped)",
+            f"{self.name}.{self.table}",
+        )
+        return found
+
+    async def _is_newer(
+        self, connection: asyncpg.Connection, migrations: tuple[Migration, ...]
+    ) -> bool:
+        """Whether a later release has migrated it and lets this one serve; refuses otherwise."""
+        newer = (await self.recorded(connection)).keys() - {file.version for file in migrations}
+        if not newer:
+            return False
+        last = max((file.version for file in migrations), default=0)
+        oldest = None
+        if await self._says_who_serves(connection):
+            oldest = await connection.fetchval(
+                f"SELECT max(coalesce(serves_from, version)) FROM {self.name}.{self.table}"  # noqa: S608
+                " WHERE version = ANY($1::integer[])",
+                list(newer),
+            )
+        if oldest is None or oldest > last:
+            raise DatabaseNewer(
+                f"the database has migration {max(newer):04d}, which this release does not know"
+                " and which it cannot serve; install the release that applied it, or a later one"
+            )
+        return True
+
     @staticmethod
     def _changed(files: tuple[Repeatable, ...], recorded: dict[str, str]) -> list[Repeatable]:
         return [file for file in files if recorded.get(file.name) != file.checksum]
@@ -210,11 +274,6 @@ class Schema:
         migrations: tuple[Migration, ...], recorded: dict[int, str]
     ) -> list[Migration]:
         known = {migration.version: migration for migration in migrations}
-        if newer := sorted(recorded.keys() - known.keys()):
-            raise DatabaseNewer(
-                f"the database has migration {newer[-1]:04d}, which this release does not know;"
-                " install the release that applied it, or a later one"
-            )
         for version, checksum in recorded.items():
             if known[version].checksum != checksum:
                 raise MigrationChanged(

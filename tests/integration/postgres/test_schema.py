@@ -8,7 +8,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from postgres.errors import MigrationPending
+from postgres.errors import DatabaseNewer, MigrationPending
 from postgres.schema import Schema
 
 pytestmark = pytest.mark.anyio
@@ -112,3 +112,40 @@ def test_a_lock_belongs_to_one_schema_and_one_purpose() -> None:
     purposes = [Schema(name, package="x").lock(why) for name in "ab" for why in ("mop", "index")]
     assert len(set(purposes)) == 4
     assert Schema("a", package="x").lock("mop") == Schema("a", package="y").lock("mop")
+
+
+async def test_an_older_release_serves_a_newer_schema_that_says_it_may(
+    connection: asyncpg.Connection, package: Package
+) -> None:
+    older = package.schema
+    await older.migrate(connection)
+    package.write("0002_more.sql", "-- serves: 0001\nALTER TABLE notes ADD COLUMN text text;")
+    package.write("repeatable/rank.sql", RANK_BY_ONE.replace("RETURN 1", "RETURN 2"))
+    await package.schema.migrate(connection)
+    assert await older.migrate(connection) == []
+    await older.check(connection)
+    assert await rank(connection) == 2, "an older release must not take back what a newer one made"
+
+
+async def test_an_older_release_refuses_a_newer_schema_that_does_not(
+    connection: asyncpg.Connection, package: Package
+) -> None:
+    older = package.schema
+    await older.migrate(connection)
+    package.write("0002_more.sql", "-- serves: 0001\nALTER TABLE notes ADD COLUMN text text;")
+    package.write("0003_other.sql", "ALTER TABLE notes RENAME TO memos;")
+    await package.schema.migrate(connection)
+    with pytest.raises(DatabaseNewer, match="0003"):
+        await older.migrate(connection)
+    with pytest.raises(DatabaseNewer, match="0003"):
+        await older.check(connection)
+
+
+async def test_a_schema_made_before_releases_were_told_apart_is_migrated_on(
+    connection: asyncpg.Connection, package: Package
+) -> None:
+    await package.schema.migrate(connection)
+    await connection.execute("ALTER TABLE notes.migrations DROP COLUMN serves_from")
+    await package.schema.check(connection)
+    package.write("0002_more.sql", "ALTER TABLE notes ADD COLUMN text text;")
+    assert [it.name for it in await package.schema.migrate(connection)] == ["more"]

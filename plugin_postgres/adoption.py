@@ -1,0 +1,59 @@
+"""Tables of the Go plugin of the same contract that are not in our schema.
+
+That plugin makes its tables wherever its database URL points, in `public` without a `search_path`.
+Starting beside them would look like an empty plugin, so they are moved into our schema, both in the
+transaction in which the schema is first made. Where it is not clear which ones are meant, the start
+is refused.
+"""
+
+import logging
+
+import asyncpg
+
+from postgres.errors import MigrationRefused
+
+_TABLES = ("memory_namespaces", "memory_records")
+# What both tables of that plugin have, and tables of another program with these names lack.
+_FIND = """
+SELECT quote_ident(table_schema) AS schema
+FROM information_schema.columns
+WHERE table_schema <> 'memory_plugin'
+    AND (
+        (table_name = 'memory_namespaces' AND column_name IN ('name', 'kind', 'expires_at'))
+        OR (table_name = 'memory_records'
+            AND column_name IN ('id', 'namespace', 'content', 'kind', 'source', 'created_at'))
+    )
+GROUP BY table_schema
+HAVING count(*) = 9
+ORDER BY table_schema
+"""
+
+log = logging.getLogger(__name__)
+
+
+async def adopt(connection: asyncpg.Connection, *, fresh: bool) -> None:
+    """Move the tables of an earlier plugin into our schema, or refuse to start beside them."""
+    found = [row["schema"] for row in await connection.fetch(_FIND)]
+    if not found:
+        return
+    if not fresh or await _has_tables(connection):
+        log.warning(
+            "tables of another memory plugin are in this database and are not used",
+            extra={"schemas": ", ".join(found)},
+        )
+        return
+    if len(found) > 1:
+        raise MigrationRefused(
+            f"the schemas {', '.join(found)} of this database all have tables of a memory plugin;"
+            " move those that this plugin should serve into the schema memory_plugin, with"
+            " ALTER TABLE … SET SCHEMA memory_plugin for memory_namespaces and memory_records"
+        )
+    [schema] = found
+    for table in _TABLES:
+        await connection.execute(f"ALTER TABLE {schema}.{table} SET SCHEMA memory_plugin")
+    log.info("adopted the tables of an earlier plugin", extra={"schema": schema})
+
+
+async def _has_tables(connection: asyncpg.Connection) -> bool:
+    found = await connection.fetchval("SELECT to_regclass('memory_plugin.memory_records')")
+    return found is not None
