@@ -25,6 +25,12 @@ MEMORY_URL = "postgres://memory:secret@memory-db/memory"
 RESTORED_URL = "postgres://memory:secret@memory-db/restored"
 PLUGIN_ADDRESSES = ("127.0.0.1:9100", "localhost:9100", "your-plugin:9100")
 STANDIN_ADDRESS = "127.0.0.1:5081"
+# By their address on the pages: the variable that says where each of our other servers listens.
+SERVERS = {
+    "127.0.0.1:8010": "MEMORY_GATEWAY_LISTEN_ADDR",
+    "127.0.0.1:8020": "MEMORY_RECALL_LISTEN_ADDR",
+    "127.0.0.1:8030": "MEMORY_CONVERSATIONS_LISTEN_ADDR",
+}
 # What differs from run to run. Counts and exit codes do not, and are compared.
 _VARIES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|(?<=\"score\":)[\d.]+|[\d.,]+ s, [\d.,]+ rows/s")
 RUNNABLE = ("bash", "console", "python", "yaml")
@@ -66,11 +72,12 @@ class Sandbox:
             ".venv",
         ):
             (directory / name).symlink_to(ROOT / name)
-        self._ports = _free_ports(2)
-        plugin, standin = (f"127.0.0.1:{port}" for port in self._ports)
+        self._ports = _free_ports(2 + len(SERVERS))
+        plugin, standin, *others = (f"127.0.0.1:{port}" for port in self._ports)
         self._replace = {
             **dict.fromkeys(PLUGIN_ADDRESSES, plugin),
             STANDIN_ADDRESS: standin,
+            **dict(zip(SERVERS, others, strict=True)),
             **databases,
             "--port 9100": f"--port {plugin.rpartition(':')[2]}",
             "mktemp -d": 'mktemp -d "$SANDBOX/XXXXXX"',
@@ -85,6 +92,9 @@ class Sandbox:
             ),
             "MEMORY_PLUGIN_LISTEN_ADDR": plugin,
             "STANDIN_LISTEN_ADDR": standin,
+            **dict(zip(SERVERS.values(), others, strict=True)),
+            # Nobody's own agent is asked, and nobody's own notes are read.
+            "MEMORY_AGENT_HOME": str(directory / ".beaver"),
             "SANDBOX": str(directory),
             "COLUMNS": "100",
             "NO_COLOR": "1",

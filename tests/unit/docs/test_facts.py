@@ -9,8 +9,10 @@ from pinecone_plugin.app import OFFER
 from typer.main import get_command
 
 import backfill.errors as backfill_errors
+from agent.cli import app as agent_command
 from backfill.cli import app as backfill_command
 from contract import CAPABILITIES, EXTENSIONS, ErrorCode, openapi
+from gateway.cli import app as gateway_command
 from harness.check import PROFILES, all_checks
 from harness.cli import app as harness_command
 from harness.report import EXIT_CODES, EXIT_CONFIGURATION, OUTCOMES
@@ -31,6 +33,8 @@ OUR_COMMANDS: dict[str, Any] = {
     "memory-plugin-postgres": plugin_command,
     "memory-backfill": backfill_command,
     "memory-harness": harness_command,
+    "memory-gateway": gateway_command,
+    "memory-agent": agent_command,
 }
 # Read by something that is not a command of ours.
 FOREIGN_VARIABLES = {
@@ -40,6 +44,8 @@ FOREIGN_VARIABLES = {
     "MEMORY_PLUGIN_TIMEOUT",
     "PINECONE_HOST",
     "PINECONE_API_KEY",
+    "MEMORY_AGENT_CONFIG",
+    "MEMORY_AGENT_HOME",
 }
 
 
@@ -47,6 +53,11 @@ def all_code() -> list[tuple[str, str]]:
     """Everything set as code on any page, with its place."""
     words = [(f"{page.name}:{line}", code) for page in pages() for line, code in page.code]
     return words + [(str(fence), fence.text) for fence in fences("bash", "console")]
+
+
+def variables(command: str) -> set[str]:
+    """Every environment variable that a command takes in place of a flag."""
+    return {str(it.envvar) for it in get_command(OUR_COMMANDS[command]).params if it.envvar}
 
 
 @cache
@@ -91,6 +102,7 @@ def test_flags_in_running_text_exist() -> None:
 
 def test_environment_variables_exist() -> None:
     known = {setting.env for setting in SETTINGS} | FOREIGN_VARIABLES
+    known |= set().union(*(variables(command) for command in OUR_COMMANDS))
     pattern = re.compile(r"\b(?:MEMORY_[A-Z0-9_]+|PINECONE_[A-Z_]+|DATABASE_URL)\b")
     unknown = {
         f"{place}: {name}"
