@@ -20,16 +20,18 @@ from recall.access import DEV_MANAGEMENT_TOKEN, management_token
 from recall.administration import administration_routes
 from recall.errors import answer
 from recall.gate import Gate
+from recall.mcp_http import McpEndpoint
 from recall.proxy import Proxy
 from recall.rest import memory_routes, single_routes
 from recall.settings import Settings
+from recall.tools import Tools
 from recall.worker import SCHEMA_NAME, Worker
 from serving.guard import application
 from serving.metrics import Metrics, metrics_route
 from serving.plugin import plugin_for
 
 SCHEMA = Schema(SCHEMA_NAME, package="recall.schema")
-MAX_BODY = 2**20
+MAX_BODY = 2 * 2**20
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +39,13 @@ log = logging.getLogger(__name__)
 @contextmanager
 def prepare(settings: Settings) -> Iterator[Settings]:
     """The settings with a database, a plugin and a management token."""
-    settings = with_token(settings)
+    with stores(with_token(settings)) as settings:
+        yield settings
+
+
+@contextmanager
+def stores(settings: Settings) -> Iterator[Settings]:
+    """The settings with a database and a plugin."""
     with (
         database_for(settings, SCHEMA, command="memory-recall") as settings,
         plugin_for(settings, "memory-recall") as settings,
@@ -64,9 +72,11 @@ def create_app(settings: Settings) -> ASGIApp:
     metrics = Metrics("memory_recall")
     worker = Worker(settings, metrics)
 
+    mcp = McpEndpoint(worker, Tools(worker), MAX_BODY)
+
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        async with worker.running():
+        async with worker.running(), mcp.running():
             yield
 
     async def health(_request: Request) -> Response:
@@ -88,6 +98,7 @@ def create_app(settings: Settings) -> ASGIApp:
             *administration_routes(worker),
             *memory_routes(worker),
             *single_routes(worker),
+            Route("/mcp", mcp),
         ],
         metrics=metrics,
         answer=answer,

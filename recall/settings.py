@@ -44,7 +44,7 @@ class Settings(ServerSettings, DatabaseSettings, PluginSettings):
         " management token is test-management unless one is set.",
     )
     max_body: int = setting(
-        64 * 2**20, "Largest body of an import in bytes; other bodies: 1 MiB.", at_least=1024
+        64 * 2**20, "Largest body of an import in bytes; other bodies: 2 MiB.", at_least=1024
     )
 
     def check(self) -> None:

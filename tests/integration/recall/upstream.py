@@ -82,10 +82,12 @@ async def _read(reader: asyncio.StreamReader) -> Received:
     found = {name.lower(): value for name, value in headers}
     body = b""
     if found.get("transfer-encoding", "").lower() == "chunked":
+        parts = []
         while size := int(await reader.readline(), 16):
-            body += await reader.readexactly(size)
+            parts.append(await reader.readexactly(size))
             await reader.readline()
         await reader.readline()
+        body = b"".join(parts)
     elif "content-length" in found:
         body = await reader.readexactly(int(found["content-length"]))
     return Received(method, target, headers, body)

@@ -1,0 +1,516 @@
+"""The proxy, driven by the official clients: bytes, streams, errors, credentials, headers."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+import anthropic
+import httpx
+import openai
+import pytest
+
+from tests.integration.recall import upstream
+from tests.integration.recall.server import Recall, recall
+from tests.integration.recall.upstream import Model, Received, chunk, event, head, until, whole
+
+pytestmark = pytest.mark.anyio
+
+ASK = {"model": "gpt", "messages": [{"role": "user", "content": "Which editor theme do I like?"}]}
+FACT = "I like the solarized editor theme"
+
+
+async def remember(api: httpx.AsyncClient, owner: str, content: str = FACT) -> None:
+    made = await api.post(
+        "/api/memory", json={"apiKeyId": owner, "key": "theme", "content": content}
+    )
+    made.raise_for_status()
+
+
+@pytest.fixture
+async def gpt(server: Recall, owner: str) -> AsyncIterator[openai.AsyncOpenAI]:
+    async with openai.AsyncOpenAI(
+        base_url=f"{server.url}/v1", api_key=owner, max_retries=0
+    ) as client:
+        yield client
+
+
+@pytest.fixture
+async def claude(server: Recall, owner: str) -> AsyncIterator[anthropic.AsyncAnthropic]:
+    async with anthropic.AsyncAnthropic(
+        base_url=server.url, api_key=owner, max_retries=0
+    ) as client:
+        yield client
+
+
+class TestOfficialClients:
+    async def test_openai_chat_gets_its_memory(
+        self, gpt: openai.AsyncOpenAI, api: httpx.AsyncClient, model: Model, owner: str
+    ) -> None:
+        await remember(api, owner)
+        answer = await gpt.chat.completions.with_raw_response.create(**ASK)  # type: ignore[call-overload]
+        assert answer.parse().choices[0].message.content == "All right."
+        assert answer.headers["x-memory-injected"] == "1"
+        assert int(answer.headers["x-memory-tokens"]) > 0
+        system, question = model.last.json["messages"]
+        assert system["role"] == "system"
+        assert FACT in system["content"]
+        assert question == ASK["messages"][0]  # type: ignore[index]
+
+    async def test_openai_chat_streams(
+        self, gpt: openai.AsyncOpenAI, api: httpx.AsyncClient, model: Model, owner: str
+    ) -> None:
+        await remember(api, owner)
+        stream = await gpt.chat.completions.create(
+            model="gpt",
+            messages=[{"role": "user", "content": "Which editor theme?"}],
+            stream=True,
+            stream_options={"include_usage": True},
+            extra_headers={"x-test-say": "one two three"},
+        )
+        chunks = [piece async for piece in stream]
+        text = "".join(it.choices[0].delta.content or "" for it in chunks if it.choices)
+        assert text == "one two three "
+        assert chunks[-1].usage is not None
+        assert any(it.choices and it.choices[0].delta.tool_calls for it in chunks)
+        assert FACT in model.last.body.decode()
+
+    async def test_openai_responses(
+        self, gpt: openai.AsyncOpenAI, api: httpx.AsyncClient, model: Model, owner: str
+    ) -> None:
+        await remember(api, owner)
+        answer = await gpt.responses.create(model="gpt", input="Which editor theme?")
+        assert answer.output_text == "All right."
+        assert FACT in model.last.json["instructions"]
+        assert model.last.json["input"] == "Which editor theme?"
+
+    async def test_openai_responses_stream(
+        self, gpt: openai.AsyncOpenAI, api: httpx.AsyncClient, model: Model, owner: str
+    ) -> None:
+        await remember(api, owner)
+        stream = await gpt.responses.create(model="gpt", input="editor theme?", stream=True)
+        kinds = [piece.type async for piece in stream]
+        assert kinds[0] == "response.created"
+        assert kinds[-1] == "response.completed"
+        assert FACT in model.last.json["instructions"]
+
+    async def test_anthropic_messages(
+        self, claude: anthropic.AsyncAnthropic, api: httpx.AsyncClient, model: Model, owner: str
+    ) -> None:
+        await remember(api, owner)
+        answer = await claude.messages.create(
+            model="claude",
+            max_tokens=10,
+            messages=[{"role": "user", "content": "Which editor theme?"}],
+        )
+        assert answer.content[-1].text == "All right."  # type: ignore[union-attr]
+        assert FACT in model.last.json["system"]
+        assert model.last.header("x-api-key") is None  # it was a key of ours
+
+    async def test_anthropic_stream(
+        self, claude: anthropic.AsyncAnthropic, api: httpx.AsyncClient, model: Model, owner: str
+    ) -> None:
+        await remember(api, owner)
+        async with claude.messages.stream(
+            model="claude",
+            max_tokens=10,
+            system="Be brief.",
+            messages=[{"role": "user", "content": "Which editor theme?"}],
+        ) as stream:
+            text = "".join([piece async for piece in stream.text_stream])
+        assert text.strip() == "All right."
+        assert model.last.json["system"].endswith("Be brief.")
+
+    async def test_models_pass_through(self, gpt: openai.AsyncOpenAI) -> None:
+        models = await gpt.models.list()
+        assert [it.id for it in models.data] == ["scripted"]
+
+    async def test_an_upstream_error_is_the_clients(
+        self, gpt: openai.AsyncOpenAI, model: Model
+    ) -> None:
+        body = b'{"error":{"message":"slow down","type":"rate_limit","param":null,"code":"x"}}'
+
+        async def busy(_: Received, writer: asyncio.StreamWriter) -> None:
+            writer.write(
+                whole(body, "content-type: application/json", "retry-after: 7", status=429)
+            )
+
+        model.respond = busy
+        with pytest.raises(openai.RateLimitError) as caught:
+            await gpt.chat.completions.create(**ASK)  # type: ignore[call-overload]
+        assert caught.value.response.headers["retry-after"] == "7"
+        assert caught.value.response.content == body
+
+    async def test_anthropic_overload_is_the_clients(
+        self, claude: anthropic.AsyncAnthropic, model: Model
+    ) -> None:
+        async def busy(_: Received, writer: asyncio.StreamWriter) -> None:
+            error = {"type": "error", "error": {"type": "overloaded_error", "message": "later"}}
+            writer.write(whole(json.dumps(error).encode(), status=529))
+
+        model.respond = busy
+        with pytest.raises(anthropic.APIStatusError) as caught:
+            await claude.messages.create(
+                model="c", max_tokens=1, messages=[{"role": "user", "content": "hi"}]
+            )
+        assert caught.value.status_code == 529
+
+
+class TestBytes:
+    @pytest.mark.parametrize(
+        "body",
+        [
+            b"",
+            b"{",
+            b"[1, 2]",
+            b'{"messages": "no"}',
+            b'{"messages": []}',
+            b"\xff\xfe",
+            b'{"messages":[{"role":"user","content":"\\ud800"}]}',
+            b'{"x":' + b"[" * 5000 + b"]" * 5000 + b"}",
+            b'{"messages":[{"role":"user","content":"nothing is known of this"}],"n":1.50}',
+        ],
+    )
+    async def test_a_request_without_memories_goes_upstream_as_it_came(
+        self, chat: httpx.AsyncClient, model: Model, body: bytes
+    ) -> None:
+        await chat.post(
+            "/v1/chat/completions?a=%2F&b=1", content=body, headers={b"x-own": "é".encode()}
+        )
+        assert model.last.body == body
+        assert model.last.target == "/v1/chat/completions?a=%2F&b=1"
+        assert model.last.header("x-own") == "Ã©"
+
+    async def test_100_mb_are_passed_on(self, chat: httpx.AsyncClient, model: Model) -> None:
+        async def count(received: Received, writer: asyncio.StreamWriter) -> None:
+            writer.write(whole(b"%d" % len(received.body)))
+
+        model.respond = count
+        size = 100 * 2**20
+
+        async def body() -> AsyncIterator[bytes]:
+            for _ in range(100):
+                yield b"x" * 2**20
+
+        answer = await chat.post("/v1/chat/completions", content=body())
+        assert int(answer.content) == size
+        model.requests.clear()
+
+    async def test_a_compressed_request_is_not_read(
+        self, chat: httpx.AsyncClient, api: httpx.AsyncClient, model: Model, owner: str
+    ) -> None:
+        await remember(api, owner)
+        body = upstream.gzip.compress(json.dumps(ASK).encode())
+        await chat.post("/v1/chat/completions", content=body, headers={"content-encoding": "gzip"})
+        assert model.last.body == body
+
+    @pytest.mark.parametrize("method", ["GET", "DELETE", "PATCH", "PUT", "HEAD", "OPTIONS"])
+    async def test_every_other_request_passes_through(
+        self, chat: httpx.AsyncClient, model: Model, method: str
+    ) -> None:
+        async def echo(received: Received, writer: asyncio.StreamWriter) -> None:
+            sent = received.body if received.method != "HEAD" else b""
+            writer.write(
+                head(207, f"content-length: {len(sent)}", "x-up: yes", "date: then") + sent
+            )
+
+        model.respond = echo
+        content = b"payload" if method in ("PATCH", "PUT") else None
+        answer = await chat.request(method, "/v1/files/a%20b?x=1", content=content)
+        assert answer.status_code == 207
+        assert answer.headers["x-up"] == "yes"
+        assert answer.headers.get_list("date") == ["then"]
+        assert model.last.target == "/v1/files/a%20b?x=1"
+        assert answer.content == (content or b"")
+
+    async def test_a_compressed_answer_passes_as_it_is(
+        self, chat: httpx.AsyncClient, model: Model
+    ) -> None:
+        body = json.dumps(upstream.chat("zipped")).encode()
+
+        async def zipped(_: Received, writer: asyncio.StreamWriter) -> None:
+            writer.write(upstream.zipped(body))
+
+        model.respond = zipped
+        async with chat.stream("POST", "/v1/chat/completions", json=ASK) as answer:
+            raw = b"".join([piece async for piece in answer.aiter_raw()])
+        assert upstream.gzip.decompress(raw) == body
+        assert answer.headers["content-encoding"] == "gzip"
+
+    async def test_an_answer_that_ends_with_its_connection(
+        self, chat: httpx.AsyncClient, model: Model
+    ) -> None:
+        async def old(_: Received, writer: asyncio.StreamWriter) -> None:
+            writer.write(head(200, "content-type: text/plain", "connection: close") + b"old school")
+            await writer.drain()
+            writer.close()
+
+        model.respond = old
+        assert (await chat.post("/v1/chat/completions", json=ASK)).content == b"old school"
+
+    async def test_announcements_before_the_answer_are_left_out(
+        self, chat: httpx.AsyncClient, model: Model
+    ) -> None:
+        async def hints(_: Received, writer: asyncio.StreamWriter) -> None:
+            writer.write(head(103, "link: </a>", reason="Early Hints") + whole(b"{}"))
+
+        model.respond = hints
+        answer = await chat.post("/v1/chat/completions", json=ASK)
+        assert (answer.status_code, answer.content) == (200, b"{}")
+
+
+class TestStreams:
+    async def test_pieces_come_as_they_are_sent(
+        self, chat: httpx.AsyncClient, model: Model
+    ) -> None:
+        going = [asyncio.Event() for _ in range(3)]
+        loop = asyncio.get_running_loop()
+
+        async def slowly(_: Received, writer: asyncio.StreamWriter) -> None:
+            writer.write(head(200, "content-type: text/event-stream", "transfer-encoding: chunked"))
+            for number, gate in enumerate(going):
+                writer.write(chunk(event(f"piece {number}")))
+                await writer.drain()
+                waiting = asyncio.run_coroutine_threadsafe(gate.wait(), loop)
+                await asyncio.wrap_future(waiting)
+            writer.write(b"0\r\n\r\n")
+
+        model.respond = slowly
+        async with chat.stream("POST", "/v1/chat/completions", json=ASK) as answer:
+            pieces = answer.aiter_raw()
+            for number, gate in enumerate(going):
+                # The next one is not sent before this one has come.
+                assert await anext(pieces) == event(f"piece {number}")
+                gate.set()
+            assert [piece async for piece in pieces] == []
+
+    async def test_broken_off_midway_is_broken_off_for_the_client(
+        self, chat: httpx.AsyncClient, model: Model
+    ) -> None:
+        async def broken(_: Received, writer: asyncio.StreamWriter) -> None:
+            writer.write(head(200, "content-type: text/event-stream", "transfer-encoding: chunked"))
+            writer.write(chunk(event("half")))
+            await writer.drain()
+            writer.transport.abort()
+
+        model.respond = broken
+        with pytest.raises(httpx.RemoteProtocolError):
+            await chat.post("/v1/chat/completions", json=ASK)
+
+    async def test_an_error_in_the_middle_of_a_stream_passes(
+        self, chat: httpx.AsyncClient, model: Model
+    ) -> None:
+        pieces = [event({"choices": []}), event({"error": {"message": "boom"}})]
+
+        async def failing(_: Received, writer: asyncio.StreamWriter) -> None:
+            writer.write(head(200, "content-type: text/event-stream", "transfer-encoding: chunked"))
+            for piece in pieces:
+                writer.write(chunk(piece))
+            writer.write(b"0\r\n\r\n")
+
+        model.respond = failing
+        answer = await chat.post("/v1/chat/completions", json=ASK)
+        assert answer.content == b"".join(pieces)
+
+    @pytest.mark.parametrize("begins", [False, True])
+    async def test_a_client_that_leaves_cancels_the_call(
+        self, chat: httpx.AsyncClient, model: Model, begins: bool
+    ) -> None:
+        async def endless(received: Received, writer: asyncio.StreamWriter) -> None:
+            if begins:
+                writer.write(
+                    head(200, "content-type: text/event-stream", "transfer-encoding: chunked")
+                )
+                writer.write(chunk(event("begun")))
+                await writer.drain()
+            while not received.left.is_set():  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+
+        model.respond = endless
+        asking = asyncio.create_task(chat.post("/v1/chat/completions", json=ASK))
+        await asyncio.to_thread(until, lambda: model.requests)
+        received = model.last
+        asking.cancel()
+        assert await asyncio.to_thread(received.left.wait, 60)
+
+
+class TestUpstreamAway:
+    async def test_unreachable_is_502_in_the_shape_of_the_api(
+        self, recall_database: str, plugin_url: str
+    ) -> None:
+        flags = ["--database-url", recall_database, "--plugin-url", plugin_url, "--dev-auth"]
+        nowhere = ["--upstream-url", "http://127.0.0.1:9/v1"]
+        with recall(*flags, *nowhere) as server:
+            async with httpx.AsyncClient(
+                base_url=server.url, headers={"authorization": "Bearer a"}, timeout=60
+            ) as client:
+                answer = await client.post("/v1/chat/completions", json=ASK)
+                assert answer.status_code == 502
+                assert set(answer.json()["error"]) == {"message", "type", "param", "code"}
+                answer = await client.post("/v1/messages", json=ASK)
+                assert answer.status_code == 502
+                assert answer.json()["type"] == "error"
+                assert set(answer.json()["error"]) == {"type", "message"}
+                assert (await client.get("/health")).status_code == 200
+
+    async def test_silent_is_504(self, recall_database: str, plugin_url: str, model: Model) -> None:
+        async def silent(received: Received, _: asyncio.StreamWriter) -> None:
+            while not received.left.is_set():  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+
+        model.respond = silent
+        flags = ["--database-url", recall_database, "--plugin-url", plugin_url, "--dev-auth"]
+        with recall(*flags, "--upstream-url", model.url, "--upstream-timeout", "0.5") as server:
+            async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+                answer = await client.post("/v1/responses", json={"input": "hi"})
+        assert answer.status_code == 504
+        assert answer.json()["error"]["message"]
+
+
+class TestHeaders:
+    @pytest.mark.parametrize(
+        "header",
+        [
+            {"x-memory-skip": "all"},
+            {"x-memory-skip": "inject"},
+            {"x-memory-skip": "extract, inject"},
+            {"x-memory-skip": "whatever"},
+            {"x-omniroute-no-memory": "true"},
+            {"x-omniroute-no-memory": "1"},
+            {"x-omniroute-no-memory": "YES"},
+        ],
+    )
+    async def test_a_request_can_opt_out(
+        self,
+        chat: httpx.AsyncClient,
+        api: httpx.AsyncClient,
+        model: Model,
+        owner: str,
+        header: dict[str, str],
+    ) -> None:
+        await remember(api, owner)
+        answer = await chat.post("/v1/chat/completions", json=ASK, headers=header)
+        assert answer.headers["x-memory-injected"] == "0"
+        assert model.last.json == ASK
+
+    @pytest.mark.parametrize("header", [{"x-memory-skip": "extract"}, {"x-memory-skip": ""}])
+    async def test_what_is_not_skipped_happens(
+        self,
+        chat: httpx.AsyncClient,
+        api: httpx.AsyncClient,
+        owner: str,
+        header: dict[str, str],
+    ) -> None:
+        await remember(api, owner)
+        answer = await chat.post("/v1/chat/completions", json=ASK, headers=header)
+        assert answer.headers["x-memory-injected"] == "1"
+
+    async def test_headers_of_ours_never_go_upstream(
+        self, chat: httpx.AsyncClient, model: Model
+    ) -> None:
+        ours = {
+            "x-memory-skip": "all",
+            "x-omniroute-no-memory": "true",
+            "x-session-id": "s",
+            "x-omniroute-session-id": "s",
+            "x-memory-provider": "p",
+            "x-memory-key": "k",
+        }
+        await chat.post("/v1/chat/completions", json=ASK, headers=ours | {"x-other": "1"})
+        sent = {name.lower() for name, _ in model.last.headers}
+        assert not sent & ours.keys()
+        assert "x-other" in sent
+
+    async def test_hop_by_hop_headers_stay_here(
+        self, chat: httpx.AsyncClient, model: Model
+    ) -> None:
+        async def answer_with_hops(_: Received, writer: asyncio.StreamWriter) -> None:
+            writer.write(whole(b"{}", "connection: keep-alive, x-gone", "x-gone: 1", "x-kept: 1"))
+
+        model.respond = answer_with_hops
+        hops = {"connection": "keep-alive, x-mine", "x-mine": "1", "te": "trailers"}
+        answer = await chat.post("/v1/chat/completions", json=ASK, headers=hops)
+        sent = {name.lower() for name, _ in model.last.headers}
+        assert not sent & {"x-mine", "te", "connection"}
+        assert "x-gone" not in answer.headers
+        assert answer.headers["x-kept"] == "1"
+
+    async def test_the_provider_header_decides(
+        self, chat: httpx.AsyncClient, api: httpx.AsyncClient, model: Model, owner: str
+    ) -> None:
+        await remember(api, owner)
+        await chat.post("/v1/chat/completions", json=ASK, headers={"x-memory-provider": "GLM"})
+        [message] = model.last.json["messages"]
+        assert message["role"] == "user"
+        assert FACT in message["content"]
+
+
+class TestCredentials:
+    async def key(self, api: httpx.AsyncClient) -> dict[str, str]:
+        made = await api.post("/api/keys", json={"name": "test"})
+        shown: dict[str, str] = made.json()
+        return shown
+
+    async def test_without_an_upstream_key_ours_does_not_go_upstream(
+        self, server: Recall, api: httpx.AsyncClient, model: Model
+    ) -> None:
+        key = await self.key(api)
+        async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+            await client.post(
+                "/v1/chat/completions",
+                json=ASK,
+                headers={"authorization": f"Bearer {key['key']}"},
+            )
+            assert model.last.header("authorization") is None
+            await client.post("/v1/messages", json=ASK, headers={"x-api-key": key["key"]})
+            assert model.last.header("x-api-key") is None
+            own = {"authorization": "Bearer sk-own", "x-memory-key": key["key"]}
+            answer = await client.post("/v1/chat/completions", json=ASK, headers=own)
+            assert model.last.header("authorization") == "Bearer sk-own"
+            assert "x-memory-injected" in answer.headers
+
+    async def test_with_an_upstream_key_only_known_keys_come_through(
+        self, recall_database: str, plugin_url: str, model: Model
+    ) -> None:
+        flags = ["--database-url", recall_database, "--plugin-url", plugin_url]
+        flags += ["--upstream-url", model.url]
+        with recall(
+            *flags, MEMORY_RECALL_UPSTREAM_KEY="up-1", MEMORY_RECALL_MANAGEMENT_TOKEN="m-1"
+        ) as server:
+            async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+                management = {"authorization": "Bearer m-1"}
+                made = await client.post("/api/keys", json={"name": "a"}, headers=management)
+                key, key_id = made.json()["key"], made.json()["id"]
+                for headers in ({}, {"authorization": "Bearer who"}, {"x-memory-key": "who"}):
+                    for path in ("/v1/chat/completions", "/v1/models"):
+                        refused = await client.post(path, json=ASK, headers=headers)
+                        assert refused.status_code == 401
+                assert not model.requests
+                known = {"authorization": f"Bearer {key}"}
+                await client.post("/v1/chat/completions", json=ASK, headers=known)
+                assert model.last.header("authorization") == "Bearer up-1"
+                assert model.last.header("x-api-key") is None
+                await client.post("/v1/messages", json=ASK, headers={"x-api-key": key})
+                assert model.last.header("x-api-key") == "up-1"
+                assert model.last.header("authorization") == "Bearer up-1"
+                await client.patch(
+                    f"/api/keys/{key_id}", json={"disabled": True}, headers=management
+                )
+                refused = await client.post("/v1/chat/completions", json=ASK, headers=known)
+                assert refused.status_code == 401
+            log = server.log
+        for secret in (key, "up-1", "m-1"):
+            assert secret not in log
+
+    async def test_an_unknown_key_passes_as_it_is_when_there_is_no_upstream_key(
+        self, recall_database: str, plugin_url: str, model: Model
+    ) -> None:
+        flags = ["--database-url", recall_database, "--plugin-url", plugin_url]
+        with recall(
+            *flags, "--upstream-url", model.url, MEMORY_RECALL_MANAGEMENT_TOKEN="m-1"
+        ) as server:
+            async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+                own = {"authorization": "Bearer sk-mine", "x-api-key": "sk-mine"}
+                answer = await client.post("/v1/chat/completions", json=ASK, headers=own)
+        assert model.last.header("authorization") == "Bearer sk-mine"
+        assert model.last.header("x-api-key") == "sk-mine"
+        assert not [name for name in answer.headers if name.startswith("x-memory")]
