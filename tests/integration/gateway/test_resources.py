@@ -1,0 +1,233 @@
+"""Ruling 22: resources."""
+
+import asyncio
+import hashlib
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.integration.gateway import files, people
+from tests.integration.gateway.people import Person, checked, until
+from tests.integration.gateway.plugin import Switchboard
+
+pytestmark = pytest.mark.anyio
+
+PAGE = """<html><head><title>Shop</title><style>p {color: red}</style></head><body>
+<script>alert("mischief")</script><h1>Green tea</h1>
+<p>It is <b>cheap</b> &amp; good.</p></body></html>"""
+
+READ = [
+    ("a.txt", b"Green tea is cheap.", "text/plain", "Green tea is cheap."),
+    ("a.txt", b"Green tea is cheap.", None, "Green tea is cheap."),
+    ("a.md", b"# Tea\n\nGreen tea is cheap.", None, "# Tea\n\nGreen tea is cheap."),
+    ("a.html", PAGE.encode(), "text/html", "Green tea\n\nIt is cheap & good."),
+    ("a.HTM", PAGE.encode(), "application/octet-stream", "Green tea\n\nIt is cheap & good."),
+    ("a.json", b'{"tea": ["green", 1]}', None, '{\n "tea": [\n  "green",\n  1\n ]\n}'),
+    ("a.csv", b"name;price\ntea;5\n", "text/csv", "name, price\ntea, 5"),
+    ("a.pdf", files.pdf("Green tea", "is cheap"), None, "Green tea\n\nis cheap"),
+    (
+        "a.docx",
+        files.word("Green tea", "is cheap", table=(("a", "b"), ("c", "d"))),
+        files.DOCX,
+        "Green tea\n\nis cheap\n\na, b\nc, d",
+    ),
+    ("a.txt", "Tee für Jörg".encode("latin-1"), "text/plain; charset=iso-8859-1", "Tee für Jörg"),
+    ("a.txt", "Tee für Jörg".encode("utf-16"), "text/plain", "Tee für Jörg"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "kind", "text"), READ)
+async def test_ruling_22_known_types_are_read(
+    ann: Person, name: str, content: bytes, kind: str | None, text: str
+) -> None:
+    resource = checked(await ann.upload_file(name, content, kind, title="Tea"), 201)
+    assert resource["status"] == "extracted"
+    assert resource["chunk_count"] == 1
+    exported = (await ann.get(f"/users/{ann.user_id}/export")).text.splitlines()
+    [memory] = [it for it in map(json.loads, exported) if it["type"] == "memory"]
+    assert memory["text"] == text
+
+
+async def test_ruling_22_a_resource_has_all_its_fields(ann: Person) -> None:
+    content = b"Green tea is cheap."
+    made = checked(await ann.upload_file("a.txt", content, "text/plain"), 201)
+    assert re.fullmatch(r"r_[0-9a-f]{32}", made["resource_id"])
+    assert made == {
+        "resource_id": made["resource_id"],
+        "session_id": f"resource:{ann.user_id}:{made['resource_id']}",
+        "uri": f"resource://{ann.user_id}/{made['resource_id']}",
+        "status": "extracted",
+        "title": "a.txt",
+        "filename": "a.txt",
+        "content_type": "text/plain",
+        "size": len(content),
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "chunk_count": 1,
+        "created_at": made["created_at"],
+        "error": None,
+    }
+    assert checked(await ann.get(f"/resources/{made['resource_id']}"), 200) == made
+    assert checked(await ann.get("/resources"), 200) == {"resources": [made], "next_cursor": None}
+
+
+async def test_ruling_22_the_same_bytes_are_the_same_resource(ann: Person, bob: Person) -> None:
+    first = await ann.upload("Green tea")
+    assert await ann.upload("Green tea", 200) == first
+    named = await ann.upload_file("other.txt", b"Green tea", "text/plain")
+    assert checked(named, 200) == first
+    assert (await ann.upload("Green tea", app_id="other"))["resource_id"] != first["resource_id"]
+    assert (await bob.upload("Green tea"))["resource_id"] != first["resource_id"]
+    assert (await ann.delete(f"/resources/{first['resource_id']}")).status_code == 204
+    again = await ann.upload("Green tea")
+    assert again["resource_id"] != first["resource_id"]
+    assert len(await ann.search("tea")) == 1
+
+
+async def test_ruling_22_uploads_at_the_same_time_are_one_resource(
+    store: str, plugin: Switchboard, ann: Person
+) -> None:
+    async with people.gateway(store, plugin.client()) as other:
+        there = Person(other.http, ann.user_id, ann.key)
+        answers = await asyncio.gather(
+            *(it.post("/resources", text="Green tea") for it in (ann, there) * 3)
+        )
+    assert sorted(it.status_code for it in answers) == [200] * 5 + [201]
+    assert len({it.json()["resource_id"] for it in answers}) == 1
+    assert plugin.texts(ann.user_id) == ["Green tea"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("a.png", "image/png"),
+        ("a.txt", "application/zip"),
+        ("a.exe", "application/octet-stream"),
+        ("noname", None),
+        ("a.doc", "application/msword"),
+    ],
+)
+async def test_ruling_22_other_types_are_refused_and_nothing_is_kept(
+    ann: Person, name: str, kind: str | None
+) -> None:
+    answer = await ann.upload_file(name, b"something", kind)
+    assert checked(answer, 415)["code"] == "unsupported"
+    assert checked(await ann.get("/resources"), 200)["resources"] == []
+
+
+async def test_ruling_22_empty_files_and_blank_texts_are_refused(ann: Person) -> None:
+    checked(await ann.upload_file("a.txt", b"", "text/plain"), 400)
+    for text in ("", "  \n"):
+        checked(await ann.post("/resources", text=text), 400)
+
+
+UNREADABLE = {
+    "a broken PDF": ("a.pdf", b"%PDF-1.7 nonsense", "broken"),
+    "no PDF at all": ("a.pdf", b"hello", "broken"),
+    "an encrypted PDF": ("a.pdf", files.pdf("secret", password="x"), "encrypted"),
+    "a PDF without text": ("a.pdf", files.pdf(""), "no text"),
+    "a broken document": ("a.docx", b"PK\x03\x04 nonsense", "broken"),
+    "an encrypted document": ("a.docx", b"\xd0\xcf\x11\xe0 and so on", "encrypted"),
+    "a zip bomb": ("a.docx", files.zip_bomb(), "too large"),
+    "broken JSON": ("a.json", b'{"a": ', "JSON"),
+    "deep JSON": ("a.json", b"[" * 200_000 + b"]" * 200_000, "nested"),
+    "binary data": ("a.txt", b"\x00\x01\xff\xfe\x00", "not text"),
+    "only tags": ("a.html", b"<html><script>x</script></html>", "no text"),
+    "only white space": ("a.txt", b"  \n ", "no text"),
+}
+
+
+@pytest.mark.parametrize("what", UNREADABLE)
+async def test_ruling_22_what_cannot_be_read_is_reported(ann: Person, what: str) -> None:
+    name, content, reason = UNREADABLE[what]
+    made = checked(await ann.upload_file(name, content), 201)
+    assert made["status"] == "failed"
+    assert reason in made["error"]
+    assert made["chunk_count"] == 0
+    # Tried again, and the same again.
+    assert checked(await ann.upload_file(name, content), 200) == made
+    assert await ann.search("hello") == []
+    assert (await ann.delete(f"/resources/{made['resource_id']}")).status_code == 204
+
+
+async def test_ruling_22_a_file_that_unpacks_without_end_is_reported(ann: Person) -> None:
+    made = checked(await ann.upload_file("a.pdf", files.pdf_bomb()), 201)
+    assert made["status"] == "failed"
+    assert (await ann.http.get("/health")).json()["status"] == "ok"
+
+
+async def test_ruling_22_chunks_end_with_paragraphs_or_sentences(ann: Person) -> None:
+    paragraph = " ".join(f"Sentence {number} is about tea." for number in range(50))
+    text = "\n\n".join([paragraph] * 5)
+    made = await ann.upload(text)
+    found = await ann.search("tea", top_k=50)
+    assert made["chunk_count"] >= 3
+    assert all(len(it["text"]) <= 2000 for it in found)
+    assert all(it["text"].endswith("tea.") for it in found)
+    assert {it["raw"]["parts"] for it in found} == {made["chunk_count"]}
+
+
+async def test_ruling_22_without_the_plugin_a_resource_is_pending(
+    ann: Person, plugin: Switchboard
+) -> None:
+    plugin.is_down = True
+    made = await ann.upload("Green tea", 202)
+    assert (made["status"], made["chunk_count"], made["error"]) == ("pending", 1, None)
+    assert (await ann.upload("Green tea", 202))["resource_id"] == made["resource_id"]
+    plugin.is_down = False
+    await until(lambda: ann.search("tea"))
+    there = checked(await ann.get(f"/resources/{made['resource_id']}"), 200)
+    assert there == made | {"status": "extracted"}
+    assert plugin.texts(ann.user_id) == ["Green tea"]
+
+
+async def test_ruling_22_a_file_of_25_mib_is_the_largest(ann: Person) -> None:
+    most = 25 * 2**20
+    answer = await ann.upload_file("a.txt", b"x" * (most + 1), "text/plain")
+    assert checked(answer, 413)["code"] == "too_large"
+    checked(await ann.post("/resources", text="x" * (most + 1)), 413)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"files": {}},
+        {"files": {"other": ("a.txt", b"x")}},
+        {"files": [("file", ("a.txt", b"x")), ("file", ("b.txt", b"y"))]},
+        {"data": {"file": "a string"}, "files": {"x": ("a.txt", b"x")}},
+    ],
+)
+async def test_ruling_22_a_form_has_one_file(ann: Person, form: Any) -> None:
+    answer = await ann.http.post("/resources", auth=ann.basic, **form)
+    checked(answer, 400)
+
+
+async def test_ruling_22_a_form_that_is_none_is_refused(ann: Person) -> None:
+    headers = {"Content-Type": "multipart/form-data; boundary=x"}
+    for body in (
+        b"nonsense",
+        b"--x\r\n",
+        b"--x\r\nContent-Disposition: form-data\r\n\r\nx\r\n--x--",
+    ):
+        answer = await ann.http.post("/resources", content=body, headers=headers, auth=ann.basic)
+        checked(answer, 400)
+    no_boundary = {"Content-Type": "multipart/form-data"}
+    answer = await ann.http.post("/resources", content=b"x", headers=no_boundary, auth=ann.basic)
+    checked(answer, 400)
+
+
+async def test_resources_are_listed_newest_first_page_by_page(ann: Person) -> None:
+    made = [await ann.upload(f"Paper {number}.") for number in range(5)]
+    newest = [it["resource_id"] for it in reversed(made)]
+    seen: list[str] = []
+    params: dict[str, Any] = {"limit": 2}
+    while True:
+        page = checked(await ann.get("/resources", **params), 200)
+        seen += [it["resource_id"] for it in page["resources"]]
+        if page["next_cursor"] is None:
+            break
+        params["cursor"] = page["next_cursor"]
+    assert seen == newest
+    assert checked(await ann.get("/resources", project_id="other"), 200)["resources"] == []
+    checked(await ann.get(f"/resources/{newest[0]}", project_id="other"), 404)
