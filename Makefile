@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
 
-.PHONY: help install run test test-faults check bench figures demo demo-picture
+.PHONY: wheel help install run test test-faults check bench figures demo demo-picture
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ figures: $(STAMP) ## put the last results of `make bench` into the pages
 .venv/installed-bench: $(STAMP)
 	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	@touch $@
+
+wheel: $(STAMP) ## build dist/memory_plugins-….whl
+	$(BIN)/python -m hatchling build -t wheel -d dist
 
 demo: $(STAMP) ## show the whole cutover in a minute, on databases that are thrown away
 	@$(BIN)/python -m demo
