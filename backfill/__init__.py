@@ -1,4 +1,4 @@
-"""`memory-backfill`: carries an installation's legacy memories to any plugin, and proves it.
+"""`memory-backfill`: copies an installation's legacy memories to any plugin, and proves it.
 
     source    the legacy tables, in one snapshot        target    the plugin, asked with patience
     mapping   where a row belongs, or why nowhere       writer    rows become writes

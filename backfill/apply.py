@@ -1,14 +1,16 @@
 """`-apply`: every row that can be carried is on the plugin when this returns.
 
 With `list` the plugin itself says what it has, so each run compares, and writes what is missing
-or different: a killed run goes on, a wiped target starts over, a finished one is mended, and
+or different: a killed run continues, a wiped target starts over, a finished one is repaired, and
 nothing has to be remembered. Without it a journal remembers, and is checked against the target.
 """
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
+from backfill.findings import is_same_time
 from backfill.journal import Chunk, Journal, Witness, digest_of, ends_chunk
 from backfill.lanes import Lanes
 from backfill.mapping import LegacyRow, Rejection, content_of, write_of
@@ -103,7 +105,12 @@ class _Comparing(_Applying):
             item = self._scan(row)
             if item is None:
                 continue
-            if memory is not None and is_equal(item.write, memory):
+            if memory is None:
+                yield item
+            elif self._batch and not is_same_time(row.created_at, memory.created_at):
+                self._tally.other_times += 1
+                yield replace(item, renew=memory.namespace == item.write.namespace)
+            elif is_equal(item.write, memory):
                 self._tally.found()
             else:
                 yield item

@@ -41,8 +41,9 @@ Exit codes:
   1  mismatches or rejected rows
   2  usage or configuration; nothing was touched
   3  the source or the target is unavailable, or the run was interrupted;
-     the same command goes on where it stopped
-  4  nothing wrong was found, but some rows could not be proven
+     the same command continues where it stopped
+  4  no mismatch was found, but some rows could not be proven
+  5  the plugin breaks the contract; repeating the command does not help
 
 \b
 Environment: DATABASE_URL, MEMORY_PLUGIN_URL, MEMORY_PLUGIN_TOKEN, and
@@ -100,7 +101,7 @@ def backfill(
         bool, typer.Option("--dry-run", "-dry-run", help="Say what an apply would do.")
     ] = False,
     apply: Annotated[
-        bool, typer.Option("--apply", "-apply", help="Copy; run it again to go on or to mend.")
+        bool, typer.Option("--apply", "-apply", help="Copy; run it again to continue or to repair.")
     ] = False,
     verify: Annotated[
         bool, typer.Option("--verify", "-verify", help="Compare both sides row by row.")
@@ -118,7 +119,7 @@ def backfill(
             "-verify-sample",
             min=1,
             show_default=str(DEFAULT_SAMPLE),
-            help="Compare so many workspaces.",
+            help="Compare at most N workspaces.",
         ),
     ] = None,
     verify_all: Annotated[
@@ -128,16 +129,16 @@ def backfill(
     no_extras: Annotated[
         bool, typer.Option("--no-extras", help="Rows that only the target has are a mismatch too.")
     ] = False,
-    max_diffs: Annotated[int, typer.Option(min=0, help="Print so many differences.")] = 100,
+    max_diffs: Annotated[int, typer.Option(min=0, help="Print at most N differences.")] = 100,
     concurrency: Annotated[
         int | None,
         typer.Option(min=1, max=100, help="Requests at once; 4 batches or 32 single writes."),
     ] = None,
     max_rps: Annotated[
-        float | None, typer.Option(min=0.01, help="At most so many requests a second.")
+        float | None, typer.Option(min=0.01, help="Send at most N requests per second.")
     ] = None,
     patience: Annotated[
-        float, typer.Option(min=0, help="Wait so many seconds for a plugin that is busy or down.")
+        float, typer.Option(min=0, help="Seconds to wait for a plugin that is busy or down.")
     ] = PATIENCE,
     json: Annotated[Path | None, typer.Option(help="Write the report there, as JSON.")] = None,
     rejects: Annotated[

@@ -2,6 +2,8 @@
 
 import math
 
+from backfill.wording import counted
+
 CONFIDENCE = 0.95
 
 
@@ -36,7 +38,7 @@ def most_that_may_be_bad(sampled: int, population: int) -> int:
 
 def sentence(sampled: int, population: int) -> str:
     """What a clean sample proves, in plain words."""
-    what = f"{sampled:,} of {population:,} workspaces"
+    what = f"{sampled:,} of {counted(population, 'workspace')}"
     if sampled == population:
         return f"{what}: all of them were compared"
     # "Fewer than" is strict, so it is the next larger number that is ruled out.

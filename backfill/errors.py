@@ -4,7 +4,8 @@
     ├── ConfigurationError   2: an option, an address, a missing table; nothing was touched
     ├── SourceUnavailable    3: the legacy database went away
     ├── TargetUnavailable    3: the plugin went away, for longer than our patience
-    ├── TargetBroken         3: the plugin answers, but not as the contract says
+    ├── TargetReplaced       3: the plugin lost what it had just acknowledged
+    ├── TargetBroken         5: the plugin answers, but not as the contract says; no repeat helps
     ├── Interrupted          3: Ctrl-C or SIGTERM
     └── Unaccounted          1: rows are neither written nor rejected; a bug, said loudly
 
@@ -18,6 +19,7 @@ EXIT_MISMATCH = 1
 EXIT_CONFIGURATION = 2
 EXIT_UNAVAILABLE = 3
 EXIT_UNPROVEN = 4
+EXIT_BROKEN = 5
 
 
 class BackfillError(Exception):
@@ -40,8 +42,14 @@ class TargetUnavailable(BackfillError):
     """The plugin does not answer, and we waited long enough."""
 
 
+class TargetReplaced(BackfillError):
+    """The plugin was wiped or replaced during the run; the next run starts over."""
+
+
 class TargetBroken(BackfillError):
-    """The plugin answers what the contract forbids, or was replaced under us."""
+    """The plugin answers what the contract forbids; the same command would end the same way."""
+
+    exit_code = EXIT_BROKEN
 
 
 class Interrupted(BackfillError):

@@ -1,14 +1,13 @@
 """What verify found: counted in memory, kept line by line in a temporary file."""
 
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, Any, Literal
+from datetime import datetime, timedelta
+from typing import Any, Literal
 from uuid import UUID
 
-import orjson
-
+from backfill.lines import Lines
 from backfill.mapping import LegacyRow, Rejection, content_of
 from backfill.probe import hash_of
 
@@ -16,39 +15,40 @@ Absent = Literal["missing", "unproven"]
 Word = Literal[Absent, "different", "wrong namespace"]
 MISMATCHES: tuple[Word, ...] = ("missing", "different", "wrong namespace")
 _ELSEWHERE_KEPT = 100_000
+# Some stores keep milliseconds or seconds only; a copy that is younger is off by far more.
+_SAME_TIME = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Where the target has a row, and with which content."""
+    """Where the target has a row, with which content, and when it says that the row was made."""
 
     namespace: str
     content_sha256: str
+    created_at: datetime | None = None
 
 
 class Findings:
     """Rows that match, rows that do not, and rows that only the target has."""
 
     def __init__(self, *, show_content: bool = False) -> None:
+        self.compared = 0
         self.matched = 0
         self.counts: Counter[Word] = Counter()
         self.extras = 0
+        self.other_times = 0
+        """Rows whose `created_at` was looked at, and is not that of the legacy row."""
         self.rejected: Counter[str] = Counter()
         self.bad_workspaces: set[str] = set()
         self._show_content = show_content
-        self._differences: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long
-        self._extra_lines: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - as we do
+        self._differences = Lines()
+        self._extra_lines = Lines()
         self._elsewhere: dict[str, str] = {}
 
     def close(self) -> None:
         """Forget the lines; the counts stay."""
         self._differences.close()
         self._extra_lines.close()
-
-    @property
-    def compared(self) -> int:
-        """How many rows were looked at."""
-        return self.matched + self.counts.total()
 
     @property
     def mismatches(self) -> int:
@@ -68,6 +68,7 @@ class Findings:
         except Rejection as reason:
             self.rejected[str(reason)] += 1
             return
+        self.compared += 1
         digest = hash_of(content)
         more = {"legacy_sha256": digest}
         if self._show_content:
@@ -81,21 +82,27 @@ class Findings:
             self._add("different", row.id, row.workspace_id, namespace, more)
         else:
             self.matched += 1
+            self.look_at_time(row, seen.created_at)
+
+    def look_at_time(self, row: LegacyRow, created_at: datetime | None) -> None:
+        """Count a row that the target says was made at another time."""
+        if created_at is not None and not is_same_time(row.created_at, created_at):
+            self.other_times += 1
 
     def seen_elsewhere(
         self, row_id: UUID, workspace_id: UUID | None, namespace: str, seen_in: str
     ) -> None:
         """A row that sits where it does not belong; it may have been found missing already."""
-        if str(row_id) in self._elsewhere or len(self._elsewhere) >= _ELSEWHERE_KEPT:
+        if str(row_id) in self._elsewhere:
             return
-        self._elsewhere[str(row_id)] = seen_in
+        if len(self._elsewhere) < _ELSEWHERE_KEPT:
+            self._elsewhere[str(row_id)] = seen_in
         self._add("wrong namespace", row_id, workspace_id, namespace, {"seen_in": seen_in})
 
     def add_extra(self, row_id: UUID, namespace: str) -> None:
         """One row that only the target has."""
         self.extras += 1
-        line = {"id": str(row_id), "namespace": namespace}
-        self._extra_lines.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+        self._extra_lines.add({"id": str(row_id), "namespace": namespace})
 
     def settle(self) -> None:
         """Count each row once: what was seen elsewhere is not missing on top of that."""
@@ -103,14 +110,14 @@ class Findings:
 
     def differences(self) -> Iterator[dict[str, Any]]:
         """One object for each row that does not match."""
-        for line in _read(self._differences):
+        for line in self._differences:
             absent = line["result"] in ("missing", "unproven")
             if not (absent and line["id"] in self._elsewhere):
                 yield line
 
     def extra_rows(self) -> Iterator[dict[str, Any]]:
         """One object for each row that only the target has."""
-        return _read(self._extra_lines)
+        return iter(self._extra_lines)
 
     def _add(
         self,
@@ -123,17 +130,20 @@ class Findings:
         self.counts[word] += 1
         if word in MISMATCHES:
             self.bad_workspaces.add(str(workspace_id))
-        line = {
-            "id": str(row_id),
-            "result": word,
-            "namespace": namespace,
-            "workspace_id": None if workspace_id is None else str(workspace_id),
-            **more,
-        }
-        self._differences.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+        self._differences.add(
+            {
+                "id": str(row_id),
+                "result": word,
+                "namespace": namespace,
+                "workspace_id": None if workspace_id is None else str(workspace_id),
+                **more,
+            }
+        )
 
 
-def _read(file: IO[bytes]) -> Iterator[dict[str, Any]]:
-    file.seek(0)
-    for line in file:
-        yield orjson.loads(line)
+def is_same_time(legacy: datetime | None, target: datetime) -> bool:
+    """Whether the target has the time of the legacy row, as far as stores keep it.
+
+    A row without a time that the contract can carry has any.
+    """
+    return legacy is None or abs(legacy - target) < _SAME_TIME

@@ -5,6 +5,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import closing
 from typing import Any, Literal
 
 import uvloop
@@ -23,7 +24,7 @@ from backfill.verify import verify
 
 Mode = Literal["dry-run", "apply", "verify"]
 
-_INTERRUPTED = "interrupted; run the same command again, it goes on where it stopped"
+_INTERRUPTED = "interrupted; run the same command again, it continues where it stopped"
 
 
 def run_mode(mode: Mode, options: Options) -> int:
@@ -78,9 +79,10 @@ async def _run(mode: Mode, options: Options, head: dict[str, Any]) -> int:
             ) as target,
         ):
             run = Run(options, legacy, target, reporter)
+            offers = target.capabilities | (target.extensions & {"batch", "list"})
             reporter.say(
                 f"from {head['source']} to {head['target']}: {options.selection}; the plugin offers"
-                f" {', '.join(sorted(target.capabilities | target.extensions)) or 'nothing more'}"
+                f" {', '.join(sorted(offers)) or 'nothing more'}"
             )
             workspaces = await legacy.workspaces()
             plan = make_plan(workspaces, await legacy.survey(options.selection))
@@ -104,11 +106,10 @@ async def _run(mode: Mode, options: Options, head: dict[str, Any]) -> int:
             else:
                 result = await verify(run, plan)
                 code = result.exit_code
-                found = result.findings
-                _say(report.verification_lines(result, options.max_diffs, options.no_extras))
-                lists = {"differences": found.differences(), "extra_rows": found.extra_rows()}
-                _keep(options, head | report.verification_json(result), code, lists)
-                found.close()
+                with closing(result.findings) as found:
+                    _say(report.verification_lines(result, options.max_diffs, options.no_extras))
+                    lists = {"differences": found.differences(), "extra_rows": found.extra_rows()}
+                    _keep(options, head | report.verification_json(result), code, lists)
             return code
 
 

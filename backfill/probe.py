@@ -17,6 +17,7 @@ _LONGEST_QUERY = 100
 _WORDS_BEFORE = 2
 _WORDS_AFTER = 3
 _WORDS_TOGETHER = 4
+_SHORT = 3
 
 
 class Rarity:
@@ -56,6 +57,27 @@ def queries_for(content: str, rarity: Rarity) -> list[str]:
     together = list(dict.fromkeys(found[at][0] for at in by_rarity))[:_WORDS_TOGETHER]
     asked = [piece, " ".join(together)[:_LONGEST_QUERY], found[rarest][0][:_LONGEST_QUERY]]
     return list(dict.fromkeys(asked))
+
+
+def telling_word(content: str, rarity: Rarity) -> str | None:
+    """The rarest word of the content that any text search finds, or None.
+
+    Words of one to three letters and words in scripts without spaces are left out: searches
+    differ in them.
+    """
+    words = [
+        word
+        for word in set(_WORD.findall(content))
+        if word.isascii()
+        and len(word) <= _LONGEST_QUERY
+        and (len(word) > _SHORT or any(char.isdigit() for char in word))
+    ]
+    return min(words, key=lambda word: (rarity.of(word), -len(word), word), default=None)
+
+
+async def search_word(target: Target, namespace: str, word: str) -> list[Memory]:
+    """What a search for one word finds in a namespace."""
+    return await target.search(SearchRequest(namespaces=[namespace], query=word, limit=MAX_LIMIT))
 
 
 async def newest(target: Target, namespace: str) -> list[Memory]:

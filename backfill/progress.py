@@ -1,4 +1,4 @@
-"""What the operator sees while a run goes on: a bar on a terminal, plain lines elsewhere."""
+"""What the operator sees during a run: a bar on a terminal, plain lines elsewhere."""
 
 import sys
 import time
@@ -60,7 +60,7 @@ class Reporter:
             self._bar.start()
 
     def advance(self, count: int = 1) -> None:
-        """So many more are done."""
+        """This many more are done."""
         self._done += count
         now = time.monotonic()
         if self._bar is not None and self._task is not None:

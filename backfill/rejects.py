@@ -1,4 +1,4 @@
-"""Rows that were not carried, one JSON object a line: what an operator repairs or gives up."""
+"""Rows that were not copied, one JSON object a line: what an operator repairs or drops."""
 
 from collections import Counter
 from datetime import UTC, datetime

@@ -18,6 +18,7 @@ from backfill.rejects import Rejects
 from backfill.tally import Tally
 from backfill.target import Target
 from backfill.verify import Verification
+from backfill.wording import counted
 
 _WORKSPACES_SHOWN = 20
 _ODDITIES_SHOWN = 10
@@ -34,22 +35,22 @@ def forecast_lines(forecast: Forecast, rejects: Rejects, target: Target) -> Iter
             yield f"{'':>22}{rows:>8,} -> {namespace}"
     more = len(forecast.shares) - _WORKSPACES_SHOWN
     if more > 0:
-        yield f"… and {more:,} smaller workspaces; --json FILE has all of them"
-    namespaces = forecast.proofs.total()
+        yield f"… and {counted(more, 'smaller workspace')}; --json FILE lists all of them"
     yield (
-        f"{forecast.rows:,} rows of {len(forecast.shares):,} workspaces"
-        f" go to {namespaces:,} namespaces; {rejects.count:,} will be rejected"
+        f"{counted(forecast.rows, 'row')} of {counted(len(forecast.shares), 'workspace')}"
+        f" go to {counted(forecast.proofs.total(), 'namespace')};"
+        f" {rejects.count:,} will be rejected"
     )
     yield from _reasons(rejects.reasons)
     yield from forecast.oddities[:_ODDITIES_SHOWN]
     if len(forecast.oddities) > _ODDITIES_SHOWN:
-        yield f"… and {len(forecast.oddities) - _ODDITIES_SHOWN:,} more such workspaces"
+        yield f"… and {counted(len(forecast.oddities) - _ODDITIES_SHOWN, 'more such workspace')}"
     how = "batches" if "batch" in target.extensions else "single writes, each namespace in order"
     yield f"requests to apply: about {forecast.apply_requests:,}, {how}"
     bound = "at most about" if forecast.verify_requests_are_most else "about"
     yield f"requests to verify everything: {bound} {forecast.verify_requests:,}; the proof is"
     for proof, count in forecast.proofs.most_common():
-        yield f"  {proof}: {count:,} namespaces"
+        yield f"  {proof}: {counted(count, 'namespace')}"
     yield "nothing was written"
 
 
@@ -62,16 +63,21 @@ def tally_lines(tally: Tally, target: Target, seconds: float) -> Iterator[str]:
     )
     yield f"{seconds:.1f} s, {tally.scanned / max(seconds, 0.001):,.0f} rows/s"
     if "batch" not in target.extensions:
-        yield "created_at was not carried (the plugin has no batch); the order of the rows was"
+        yield "created_at was not copied (the plugin has no batch); the order of the rows was"
     elif tally.without_time:
         yield (
-            f"{tally.without_time:,} rows have a created_at that no plugin can take"
-            " (null, infinite or BC) and got the time of the copy"
+            f"{counted(tally.without_time, 'row')} with a created_at that no plugin can take"
+            " (null, infinite or BC) got the time of the copy"
+        )
+    if tally.other_times:
+        yield (
+            f"{counted(tally.other_times, 'row')} had another created_at on the target, such as"
+            " the time of an earlier copy: corrected"
         )
     if tally.rejects.count:
         yield from _reasons(tally.rejects.reasons)
         yield f"the rejected rows are in {tally.rejects.path}"
-        yield "the rest was copied; repair or give up the rejected rows, then run -apply again"
+        yield "the rest was copied; repair or drop the rejected rows, then run -apply again"
     else:
         yield "every row was copied; next: memory-backfill -verify"
 
@@ -83,27 +89,51 @@ def verification_lines(result: Verification, max_diffs: int, no_extras: bool) ->
         seen = f" (it is in {line['seen_in']})" if "seen_in" in line else ""
         yield f"{line['result']}: {line['id']} of {line['namespace']}{seen}{_content(line)}"
     if found.counts.total() > max_diffs:
-        yield f"… and {found.counts.total() - max_diffs:,} more; --json FILE has all of them"
+        yield f"… and {found.counts.total() - max_diffs:,} more; --json FILE lists all of them"
     for line in islice(found.extra_rows(), max_diffs):
         yield f"extra: {line['id']} in {line['namespace']}"
     if found.extras > max_diffs:
-        yield f"… and {found.extras - max_diffs:,} more extra rows; --json FILE has all of them"
+        yield (
+            f"… and {counted(found.extras - max_diffs, 'more extra row')};"
+            " --json FILE lists all of them"
+        )
+    extras = f"{'' if result.extras_are_all else 'at least '}{found.extras:,}"
     yield (
-        f"compared {found.compared:,} rows in {len(result.proofs):,} namespaces:"
+        f"compared {counted(found.compared, 'row')} in"
+        f" {counted(len(result.proofs), 'namespace')}:"
         f" {found.matched:,} match, {found.counts['missing']:,} missing,"
         f" {found.counts['different']:,} different,"
         f" {found.counts['wrong namespace']:,} in the wrong namespace,"
-        f" {found.counts['unproven']:,} unproven; {found.extras:,} extra on the target"
-        f"{'' if no_extras else ' (no mismatch: agents write on)' if found.extras else ''}"
+        f" {found.counts['unproven']:,} unproven; {extras} extra on the target"
+        f"{'' if no_extras or not found.extras else ' (not a mismatch: agents keep writing)'}"
     )
     for proof, count in Counter(result.proofs.values()).most_common():
-        yield f"proof by {proof}: {count:,} namespaces"
+        yield f"proof by {proof}: {counted(count, 'namespace')}"
+    if result.looked_elsewhere is not None:
+        yield (
+            f"of the rows that were not found, {result.looked_elsewhere:,} were looked for in other"
+            " namespaces; --max-diffs N looks for more"
+        )
     if found.rejected:
-        yield f"{found.rejected.total():,} rows cannot be carried to any plugin:"
+        yield f"{counted(found.rejected.total(), 'row')} rejected, so this tool does not copy them:"
         yield from _reasons(found.rejected)
+    yield from _times(result)
     if result.seed is not None:
         yield f"the sample was drawn with --seed {result.seed}"
     yield from _verdict(result)
+
+
+def _times(result: Verification) -> Iterator[str]:
+    """Rows that were copied earlier, by a tool that gave them the time of its copy."""
+    if not result.findings.other_times:
+        return
+    number = counted(result.findings.other_times, "row")
+    repair = (
+        "run -apply to correct it"
+        if result.can_repair_times
+        else "this plugin lacks batch or list, so -apply cannot correct it"
+    )
+    yield f"at least {number} with a created_at that is not the legacy one: {repair}"
 
 
 def _verdict(result: Verification) -> Iterator[str]:
@@ -111,16 +141,22 @@ def _verdict(result: Verification) -> Iterator[str]:
     if found.mismatches:
         bad = len(found.bad_workspaces)
         yield (
-            f"{bad:,} of {result.sampled:,} compared workspaces have a mismatch: do NOT set"
-            " MEMORY_V2_CUTOVER; run -apply again, it mends what can be mended, then -verify"
+            f"{bad:,} of {counted(result.sampled, 'compared workspace')}"
+            f" {'has' if bad == 1 else 'have'} a mismatch: do NOT set MEMORY_V2_CUTOVER;"
+            " run -apply again, it repairs what it can, then -verify"
         )
     elif result.no_extras and found.extras:
         yield "the target has rows that the legacy table does not: do NOT set MEMORY_V2_CUTOVER"
     elif found.counts["unproven"]:
+        unproven = counted(found.counts["unproven"], "row")
+        also = (
+            f"{counted(found.rejected.total(), 'row')} rejected, and"
+            if found.rejected
+            else "no mismatch was found, but"
+        )
         yield (
-            f"nothing wrong was found, but {found.counts['unproven']:,} rows could not be proven"
-            " on this plugin: it cannot list its rows, and searches did not return them; the"
-            " cutover is your risk to take"
+            f"{also} {unproven} could not be proven on this plugin: it cannot list its rows,"
+            " and searches did not return them; cutting over is your risk"
         )
     else:
         if result.population:
@@ -132,9 +168,9 @@ def _verdict(result: Verification) -> Iterator[str]:
                 " and -limit before the cutover"
             )
         elif found.rejected:
-            yield f"{whole}; the cutover may go on if you give up the rows that cannot be carried"
+            yield f"{whole}; safe to cut over if you do not need the rejected rows"
         else:
-            yield f"{whole}: the cutover may go on"
+            yield f"{whole}: safe to cut over"
 
 
 def forecast_json(forecast: Forecast, rejects: Rejects) -> dict[str, Any]:
@@ -161,6 +197,7 @@ def tally_json(tally: Tally, seconds: float) -> dict[str, Any]:
         "rejected_by_reason": dict(tally.rejects.reasons),
         "rejects_file": None if tally.rejects.path is None else str(tally.rejects.path),
         "without_created_at": tally.without_time,
+        "created_at_corrected": tally.other_times,
         "seconds": round(seconds, 3),
     }
 
@@ -180,6 +217,8 @@ def verification_json(result: Verification) -> dict[str, Any]:
         "wrong_namespace": found.counts["wrong namespace"],
         "unproven": found.counts["unproven"],
         "extras": found.extras,
+        "extras_are_all": result.extras_are_all,
+        "other_created_at": found.other_times,
         "rejected": found.rejected.total(),
         "rejected_by_reason": dict(found.rejected),
         "proofs": result.proofs,

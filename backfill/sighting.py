@@ -8,7 +8,7 @@ from backfill.findings import Absent, Findings, Seen
 from backfill.lanes import Lanes
 from backfill.mapping import LegacyRow
 from backfill.plan import Plan, Portion
-from backfill.probe import Rarity, hash_of, look_for, newest
+from backfill.probe import Rarity, hash_of, look_for, newest, search_word, telling_word
 from backfill.run import Run
 from backfill.stream import Stream
 from contract import MAX_LIMIT, Memory
@@ -19,6 +19,7 @@ BY_MEANING = "embedding probes, by sight"
 NEWEST_ONLY = f"the newest {MAX_LIMIT} only"
 _BLOCK = 1000
 _SEEN_KEPT = 50_000
+_CONTROLS = 3
 
 
 class Sighting:
@@ -33,22 +34,28 @@ class Sighting:
         self._extras = extras
         self._rarity = rarity
         self._seen: dict[UUID, Seen] = {}
+        self._gone: set[UUID] = set()
 
     async def prove(self, slot: int, portion: Portion, rows: Stream[LegacyRow]) -> str:
         """Judge every row of a portion of one namespace; the answer names the proof.
 
-        Fewer rows than the limit are all rows there are: only then is absence certain.
+        A row is missing for certain where one search shows all rows there are, or where a search
+        for a word of its own, which finds other rows by theirs, does not find it.
         """
         (namespace,) = portion.namespaces
-        self._seen = {}
+        self._seen, self._gone = {}, set()
         first = await newest(self._run.target, namespace)
         await self._note(first)
         in_full = len(first) < MAX_LIMIT
-        absent: Absent = "missing" if in_full else "unproven"
+        finds: bool | None = None
         while block := await rows.take_while(lambda row: row.slot == slot, _BLOCK):
             if not in_full:
                 await self._probe_for(namespace, block)
+                if self._gone and finds is None:
+                    finds = await self._finds_by_words(namespace, first)
             for row in block:
+                certain = in_full or (bool(finds) and row.id in self._gone)
+                absent: Absent = "missing" if certain else "unproven"
                 self._findings.judge(row, namespace, self._seen.get(row.id), absent)
                 self._run.reporter.advance()
             if len(self._seen) > _SEEN_KEPT:
@@ -69,11 +76,41 @@ class Sighting:
             await self._note(memories)
             if row.id in self._seen:
                 return
+        if await self._is_gone(namespace, row):
+            self._gone.add(row.id)
+
+    async def _is_gone(self, namespace: str, row: LegacyRow) -> bool:
+        """Whether a search for a word of the row shows all that have the word, and not the row."""
+        word = telling_word((row.content or b"").decode(errors="replace"), self._rarity)
+        if word is None or "fts" not in self._run.target.capabilities:
+            return False
+        found = await search_word(self._run.target, namespace, word)
+        if len(found) >= MAX_LIMIT or row.id in {memory.id for memory in found}:
+            return False
+        # A word that other rows have, and that finds none of them, is one that is not searched.
+        return bool(found) or self._rarity.of(word) <= 1
+
+    async def _finds_by_words(self, namespace: str, shown: Sequence[Memory]) -> bool:
+        """Whether rows that are certainly there are found by a word of theirs."""
+        tried = 0
+        for memory in shown:
+            word = telling_word(memory.content, self._rarity)
+            if word is None:
+                continue
+            found = await search_word(self._run.target, namespace, word)
+            if memory.id in {other.id for other in found}:
+                return True
+            tried += 1
+            if tried == _CONTROLS:
+                break
+        return False
 
     async def _note(self, memories: Sequence[Memory]) -> None:
         for memory in memories:
             if memory.id not in self._seen:
-                self._seen[memory.id] = Seen(memory.namespace, hash_of(memory.content))
+                self._seen[memory.id] = Seen(
+                    memory.namespace, hash_of(memory.content), memory.created_at
+                )
                 await self._extras.offer(memory.id, memory.namespace)
 
 

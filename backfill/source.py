@@ -9,7 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, Literal
 from urllib.parse import parse_qs, unquote, urlsplit
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import asyncpg
 
@@ -160,16 +160,25 @@ class Legacy:
                 return rows
 
 
+class _Connection(asyncpg.Connection):
+    """Names that no other client has used on a server connection that a pooler hands around."""
+
+    def _get_unique_id(self, prefix: str) -> str:
+        return f"memory_backfill_{prefix}_{uuid4().hex}"
+
+
 @asynccontextmanager
 async def open_legacy(url: str) -> AsyncIterator[Legacy]:
     """Connect, check that the tables are those we know, and hold one snapshot of them."""
     connection = await _connect(url)
     try:
         with _reading():
+            # Everything happens in one transaction: behind a pooler, the next one may be on
+            # another connection, with other settings and another snapshot.
+            await connection.transaction(isolation="repeatable_read", readonly=True).start()
+            await connection.execute(_sql("session"))
             columns = await _check_tables(connection)
             encoding = await connection.fetchval("SHOW server_encoding")
-            transaction = connection.transaction(isolation="repeatable_read", readonly=True)
-            await transaction.start()
         # SQL_ASCII means that nobody knows: the bytes come as they are and are judged one by one.
         yield Legacy(connection, columns, "SQL_ASCII" if encoding == "SQL_ASCII" else "UTF8")
     finally:
@@ -197,15 +206,9 @@ async def _connect(url: str) -> Any:
             url,
             timeout=_CONNECT_SECONDS,
             command_timeout=None,
-            # Prepared statements do not live long behind a pooler, and each is used once.
+            # Each statement is used once.
             statement_cache_size=0,
-            server_settings={
-                "application_name": "memory-backfill",
-                "timezone": "UTC",
-                # The snapshot has to live as long as the plugin takes.
-                "statement_timeout": "0",
-                "idle_in_transaction_session_timeout": "0",
-            },
+            connection_class=_Connection,
         )
     except _WRONG_ADDRESS as error:
         raise ConfigurationError(
@@ -215,7 +218,7 @@ async def _connect(url: str) -> Any:
     except ValueError:
         # Its text may quote a piece of a password in which a / or a ? was not escaped.
         raise ConfigurationError(
-            "DATABASE_URL is no PostgreSQL address, such as"
+            "DATABASE_URL is not a PostgreSQL address, such as"
             " postgres://user:password@host:5432/database; in a password / ? # and @ are written"
             " %2F %3F %23 and %40"
         ) from None
@@ -256,7 +259,7 @@ def _reading() -> Iterator[None]:
     except _GONE as error:
         raise SourceUnavailable(
             f"the legacy database went away ({type(error).__name__}: {error});"
-            " run the same command again, it goes on where it stopped"
+            " run the same command again, it continues where it stopped"
         ) from None
     except asyncpg.PostgresError as error:
         raise ConfigurationError(

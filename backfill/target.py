@@ -1,4 +1,4 @@
-"""The plugin, asked with patience: a bulk tool waits where an agent gives up.
+"""The plugin, asked with patience: a bulk tool waits longer than an agent does.
 
 A plugin that is busy (429), down (503) or gone is waited for, all workers together, and the
 operator is told why. What it refuses is the caller's to judge. Too long without an answer ends
@@ -9,8 +9,9 @@ import asyncio
 import random
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Literal, TypeVar
+from uuid import UUID
 
 from backfill.errors import ConfigurationError, TargetBroken, TargetUnavailable
 from backfill.lanes import Lanes
@@ -31,12 +32,13 @@ from contract import (
     MemoryWrite,
     MemoryWriteResponse,
     NamespaceUpsert,
+    NotFound,
     SearchRequest,
     Unavailable,
 )
 
 DEFAULT_TIMEOUT = "60s"
-# What an agent waits for one memory is no measure for a thousand of them.
+# How long an agent waits for one memory says nothing about a thousand of them.
 BULK_TIMEOUT = 60.0
 PATIENCE = 120.0
 PUTS_AT_ONCE = 8
@@ -98,7 +100,7 @@ class Target:
                 if now - failing_since >= self._patience:
                     raise TargetUnavailable(
                         f"the plugin has not answered for {now - failing_since:.0f} s ({error});"
-                        " run the same command again, it goes on where it stopped"
+                        " run the same command again, it continues where it stopped"
                     ) from None
                 self._slow_down(error, failures)
             except ContractViolation as error:
@@ -183,6 +185,23 @@ class Target:
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
 
+    async def first_page(self, namespaces: Sequence[str], size: int) -> list[Memory]:
+        """Some memories of the namespaces in full: those with the smallest ids."""
+        request = ListRequest(namespaces=list(namespaces), limit=size)
+        page = await self._must(
+            lambda: self.client.list_page(request, timeout=BULK_TIMEOUT), "list"
+        )
+        return [memory for memory in page.memories if isinstance(memory, Memory)]
+
+    async def forget(self, namespace: str, id_: UUID) -> None:
+        """Delete one memory; one that is gone already is as good."""
+
+        async def call() -> None:
+            with suppress(NotFound):
+                await self.client.forget(id_, requested_by_namespace=namespace)
+
+        await self._must(call, "forget")
+
     async def _must(self, call: Callable[[], Awaitable[Answer]], what: str) -> Answer:
         """A call that a plugin has no reason to refuse."""
         try:
@@ -203,8 +222,9 @@ class Target:
         """A row may be poison; many in a row mean that the plugin itself is ill."""
         self._500s_in_a_row += 1
         if self._500s_in_a_row > _MOST_500S_IN_A_ROW:
-            raise TargetBroken(
-                f"the plugin answers 500 to everything ({error}); its log says why"
+            raise TargetUnavailable(
+                f"the plugin answers 500 to everything ({error}); its log says why. When it works"
+                " again, run the same command: it continues where it stopped"
             ) from None
 
     async def _wait_for_turn(self) -> None:
@@ -262,7 +282,7 @@ async def open_target(
             ) from None
         except MemoryPluginError as error:
             raise ConfigurationError(
-                f"what answers at {url} is no memory plugin ({error}); check MEMORY_PLUGIN_URL:"
+                f"what answers at {url} is not a memory plugin ({error}); check MEMORY_PLUGIN_URL:"
                 " it is the plugin's address without /v1"
             ) from None
         if health.status != "ok":

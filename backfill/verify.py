@@ -14,16 +14,17 @@ from uuid import UUID
 from backfill.errors import EXIT_MISMATCH, EXIT_OK, EXIT_UNPROVEN
 from backfill.extras import Extras
 from backfill.findings import Findings
-from backfill.listing import Listing
+from backfill.listing import PROOF, Listing
 from backfill.mapping import LegacyRow
 from backfill.plan import Plan, make_plan, only
 from backfill.probe import Rarity, look_for, pick
 from backfill.run import Run
 from backfill.selection import Selection
-from backfill.sighting import Sighting
+from backfill.sighting import IN_FULL, Sighting
 from backfill.source import Pair
 from contract import MAX_LIMIT
 
+EXACT = {PROOF, IN_FULL}
 _NAMES_IN_SEARCH = 100
 
 
@@ -38,6 +39,14 @@ class Verification:
     findings: Findings
     no_extras: bool
     proofs: dict[str, str] = field(default_factory=dict)
+    looked_elsewhere: int | None = None
+    """How many of the absent rows were looked for in other namespaces; None for all."""
+    can_repair_times: bool = False
+
+    @property
+    def extras_are_all(self) -> bool:
+        """Whether every row of the compared namespaces was seen, so that the extras are counted."""
+        return set(self.proofs.values()) <= EXACT
 
     @property
     def may_cut_over(self) -> bool:
@@ -58,9 +67,16 @@ async def verify(run: Run, everything: Plan) -> Verification:
     population = everything.known_workspaces()
     seed, chosen = _draw(population, run.options.verify_sample, run.options.seed)
     findings = Findings(show_content=run.options.show_content)
+    extensions = run.target.extensions
     sampled = len(population if chosen is None else chosen)
     result = Verification(
-        run.options.selection, seed, sampled, len(population), findings, run.options.no_extras
+        run.options.selection,
+        seed,
+        sampled,
+        len(population),
+        findings,
+        run.options.no_extras,
+        can_repair_times={"list", "batch"} <= extensions,
     )
     pairs: Sequence[Pair] = everything.pairs
     if chosen is not None:
@@ -71,8 +87,12 @@ async def verify(run: Run, everything: Plan) -> Verification:
             if pair.workspace_id not in known:
                 reason = everything.rejected[pair.workspace_id, pair.scope]
                 findings.rejected[reason] += pair.rows
-    await _compare(run, make_plan(everything.workspaces, pairs), chosen, everything, result)
-    findings.settle()
+    try:
+        await _compare(run, make_plan(everything.workspaces, pairs), chosen, everything, result)
+        findings.settle()
+    except BaseException:
+        findings.close()
+        raise
     return result
 
 
@@ -102,7 +122,7 @@ async def _compare(
     run.reporter.finish()
     is_whole = chosen is None and run.options.selection.workspace is None
     if not (has_list and is_whole):
-        await _look_elsewhere(run, plan, findings)
+        result.looked_elsewhere = await _look_elsewhere(run, plan, findings)
 
 
 def _draw(
@@ -128,15 +148,21 @@ async def _learn(run: Run, plan: Plan, chosen: list[UUID] | None) -> Rarity:
     return rarity
 
 
-async def _look_elsewhere(run: Run, plan: Plan, findings: Findings) -> None:
-    """Search the other namespaces for rows that are not where they belong: they may have moved."""
-    lost = islice(
-        (line for line in findings.differences() if line["result"] in ("missing", "unproven")),
-        run.options.max_diffs,
-    )
-    ids = [UUID(line["id"]) for line in lost]
+async def _look_elsewhere(run: Run, plan: Plan, findings: Findings) -> int | None:
+    """Search the other namespaces for rows that are not where they belong: they may have moved.
+
+    The answer is how many were looked for, or None when those were all.
+    """
+    lost = [
+        UUID(line["id"])
+        for line in islice(
+            (line for line in findings.differences() if line["result"] in ("missing", "unproven")),
+            run.options.max_diffs + 1,
+        )
+    ]
+    ids = lost[: run.options.max_diffs]
     if not ids:
-        return
+        return 0 if lost else None
     everywhere = make_plan(plan.workspaces, await run.legacy.survey(Selection()))
     names, rarity = sorted(set(everywhere.namespaces.values())), Rarity()
     for row in await run.rows_by_id(plan, ids):
@@ -145,6 +171,7 @@ async def _look_elsewhere(run: Run, plan: Plan, findings: Findings) -> None:
         seen_in = await _find(run, others, row, rarity)
         if seen_in is not None:
             findings.seen_elsewhere(row.id, row.workspace_id, proper, seen_in)
+    return len(ids) if len(lost) > len(ids) else None
 
 
 async def _find(run: Run, namespaces: Sequence[str], row: LegacyRow, rarity: Rarity) -> str | None:

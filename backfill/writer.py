@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from backfill.errors import ConfigurationError, TargetBroken
+from backfill.errors import ConfigurationError, TargetBroken, TargetReplaced
 from backfill.lanes import Lanes
 from backfill.mapping import LegacyRow, single_of
 from backfill.rejects import refusal
@@ -24,6 +24,7 @@ from contract import (
 BATCH_BYTES = 2 * 1024 * 1024
 _WRITE_BYTES = 600
 _TRIES = 3
+_FORGETS_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class Item:
 
     row: LegacyRow
     write: BatchWrite
+    renew: bool = False
+    """The plugin has it with another `created_at`, which only a new memory can correct."""
 
     @property
     def size(self) -> int:
@@ -59,9 +62,9 @@ class Writer:
 
     def _refuse(self, item: Item, status: int, message: str) -> None:
         if status == NotFound.default_status:
-            raise TargetBroken(
+            raise TargetReplaced(
                 f"the namespace {item.write.namespace} is gone although it was just made: the"
-                " target was wiped or replaced; run the same command again, it mends that"
+                " target was wiped or replaced; run the same command again, it starts over"
             )
         self.reject(item.row, refusal(status, message, item.write.content))
 
@@ -119,15 +122,28 @@ class BatchWriter(Writer):
         except (BadRequest, Unavailable) as error:
             await self._halve(items, error)
             return []
-        again = []
+        again, renewed = [], []
         for item, answer in zip(items, answers, strict=True):
-            if isinstance(answer, MemoryWriteResponse):
+            if isinstance(answer, MemoryWriteResponse) and item.renew:
+                renewed.append(replace(item, renew=False))
+            elif isinstance(answer, MemoryWriteResponse):
                 self._accept(item, answer)
             elif is_unavailable(answer) or (answer.error.code == "internal" and not is_last):
                 again.append(item)
             else:
                 self._refuse(item, _status(answer), answer.error.message)
-        return again
+        await self._forget(renewed)
+        return again + renewed
+
+    async def _forget(self, items: Sequence[Item]) -> None:
+        """Delete what is written anew next.
+
+        The plugin has just taken the same write, so it will not refuse it once the memory is gone.
+        A run that is killed here leaves rows missing; the next one writes them.
+        """
+        async with Lanes(_FORGETS_AT_ONCE) as lanes:
+            for item in items:
+                await lanes.start(self.target.forget(item.write.namespace, item.row.id))
 
     async def _halve(self, items: list[Item], error: MemoryPluginError) -> None:
         """The request as a whole failed: find the writes that it failed for."""

@@ -30,7 +30,7 @@ def test_dry_run_apply_verify_as_the_runbook_says(
     code, out, err = shell.run(backfill, "-verify", "-verify-sample=200")
     assert code == 0, err
     assert "1,500 match, 0 missing" in out
-    assert "the cutover may go on" in out
+    assert "safe to cut over" in out
 
 
 def test_apply_twice_doubles_nothing_and_rewrites_nothing(

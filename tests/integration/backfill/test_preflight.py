@@ -45,7 +45,7 @@ def test_an_address_that_is_no_plugins_is_exit_2(
     url = f"{serve().plugin_url}/v1"
     outcome = Command(legacy.url, url, tmp_path)(mode)
     assert outcome.code == 2
-    assert f"what answers at {url} is no memory plugin" in outcome.err
+    assert f"what answers at {url} is not a memory plugin" in outcome.err
     assert "check MEMORY_PLUGIN_URL: it is the plugin's address without /v1" in outcome.err
     assert trouble.paths == ["/v1/v1/health"]
 

@@ -1,0 +1,30 @@
+"""JSON objects kept in a temporary file, one a line: more of them than memory should hold."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+
+class Lines:
+    """Appends to the file and reads it from the start; readers do not move the writer."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.NamedTemporaryFile()  # noqa: SIM115 - closed by `close`
+
+    def add(self, line: dict[str, Any]) -> None:
+        """Append one object."""
+        self._file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """All that was added before; each reader has a position of its own."""
+        self._file.flush()
+        with Path(self._file.name).open("rb") as reader:
+            for line in reader:
+                yield orjson.loads(line)
+
+    def close(self) -> None:
+        """Delete the file."""
+        self._file.close()
