@@ -12,15 +12,17 @@ from bench.stage import Stage
 from plugin_postgres import sql
 
 _REQUESTS = 500
+# The arguments $4 to $6 of a search without a filter.
+_NO_FILTER = ("NULL::jsonb", "NULL::timestamptz", "NULL::timestamptz")
 # What somebody would begin with: words are looked for in the text itself.
 _NAIVE = """
 SELECT
     id, namespace, content, kind, source, created_at, expires_at, propagation, pin,
-    ts_rank(to_tsvector('english', content), websearch_to_tsquery('english', $4)) AS score
+    ts_rank(to_tsvector('english', content), websearch_to_tsquery('english', $7)) AS score
 FROM memory_plugin.memory_records
 WHERE
     namespace = ANY($1) AND $2 IS NULL AND (expires_at IS NULL OR expires_at > now())
-    AND to_tsvector('english', content) @@ websearch_to_tsquery('english', $4)
+    AND to_tsvector('english', content) @@ websearch_to_tsquery('english', $7)
 ORDER BY pin DESC, score DESC, created_at DESC, id
 LIMIT $3
 """
@@ -52,12 +54,12 @@ def measures(stage: Stage) -> Iterator[Measure]:
 
     def rare_script(statement: str) -> str:
         # As in the requests, the first of the namespaces has the word.
-        return script(statement, "NULL", "20", "('rare' || :n)").replace(
+        return script(statement, "NULL", "20", *_NO_FILTER, "('rare' || :n)").replace(
             "\\set a random(0, 65)", f"\\set n random(1, {rows})\n\\set a :n % {data.NAMESPACES}"
         )
 
     def common_script(statement: str) -> str:
-        return script(statement, "NULL", "20", f"'{' '.join(data.COMMON)}'")
+        return script(statement, "NULL", "20", *_NO_FILTER, f"'{' '.join(data.COMMON)}'")
 
     def through(plugin: str, asked: list[str]) -> Sample:
         return send(plugin, asked, connections=CONNECTIONS, seconds=stage.seconds)

@@ -13,6 +13,7 @@ from plugin_postgres.database import Database
 from plugin_postgres.endpoints import Endpoints
 from plugin_postgres.indexer import Indexer
 from plugin_postgres.janitor import Janitor
+from plugin_postgres.listing import Listing
 from plugin_postgres.memories import Memories
 from plugin_postgres.metrics import Metrics
 from plugin_postgres.newest import NewestQueue
@@ -34,7 +35,14 @@ def create_app(settings: Settings) -> Starlette:
     janitor = Janitor(database, metrics, settings)
     indexer = Indexer(database, settings)
     newest = NewestQueue(database)
-    endpoints = Endpoints(database, Memories(database, queue, settings), newest, metrics, settings)
+    endpoints = Endpoints(
+        database,
+        Memories(database, queue, settings),
+        Listing(database),
+        newest,
+        metrics,
+        settings,
+    )
 
     def route(
         path: str, methods: Mapping[str, Handler], max_body: int = settings.max_body
@@ -78,7 +86,8 @@ def create_app(settings: Settings) -> Starlette:
             ),
             route("/v1/memories/batch", {"POST": endpoints.batch}, settings.max_batch_body),
             route("/v1/memories/list", {"POST": endpoints.list_page}),
-            route("/v1/memories/{id}", {"DELETE": endpoints.forget}),
+            route("/v1/memories/count", {"POST": endpoints.count}),
+            route("/v1/memories/{id}", {"GET": endpoints.get, "DELETE": endpoints.forget}),
             route("/v1/health", {"GET": endpoints.health}),
             route("/metrics", {"GET": endpoints.metrics}),
         ],

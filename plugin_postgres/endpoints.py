@@ -1,12 +1,14 @@
-"""The seven endpoints of the contract, its two extensions, and the metrics."""
+"""The seven endpoints of the contract, its extensions, and the metrics."""
 
 import re
+from urllib.parse import parse_qsl
 
 from contract import (
     CAPABILITIES,
     CONTRACT_VERSION,
     NAMESPACE_PATTERN,
     BadRequest,
+    CountRequest,
     Extension,
     ForgetRequest,
     ListRequest,
@@ -23,6 +25,7 @@ from contract import (
 )
 from plugin_postgres import namespaces
 from plugin_postgres.database import Database
+from plugin_postgres.listing import Listing
 from plugin_postgres.memories import Memories
 from plugin_postgres.metrics import Metrics
 from plugin_postgres.newest import NewestQueue
@@ -31,7 +34,7 @@ from plugin_postgres.search import search
 from plugin_postgres.settings import Settings
 from serving.metrics import CONTENT_TYPE
 
-SERVED_EXTENSIONS: tuple[Extension, ...] = ("batch", "list")
+SERVED_EXTENSIONS: tuple[Extension, ...] = ("batch", "list", "filter", "browse", "get")
 _NAME = re.compile(NAMESPACE_PATTERN)
 
 
@@ -42,12 +45,14 @@ class Endpoints:
         self,
         database: Database,
         memories: Memories,
+        listing: Listing,
         newest: NewestQueue,
         metrics: Metrics,
         settings: Settings,
     ) -> None:
         self._database = database
         self._memories = memories
+        self._listing = listing
         self._newest = newest
         self._metrics = metrics
         self._max_namespaces = settings.max_namespaces
@@ -102,7 +107,17 @@ class Endpoints:
     async def list_page(self, _segment: str, body: bytes) -> Answer:
         request = parse(ListRequest, body)
         self._check_count(request.namespaces)
-        return json_answer(200, await self._memories.page(request))
+        return json_answer(200, await self._listing.page(request))
+
+    async def count(self, _segment: str, body: bytes) -> Answer:
+        request = parse(CountRequest, body)
+        self._check_count(request.namespaces)
+        return json_answer(200, await self._listing.count(request))
+
+    async def get(self, key: str, query: bytes) -> Answer:
+        """Has no body: in its place comes the query string."""
+        memory_id = parse_value(MemoryId, key, "id")
+        return json_answer(200, await self._memories.get(memory_id, _namespace_in(query)))
 
     async def metrics(self, _segment: str, _body: bytes) -> Answer:
         self._metrics.store_up.set(await self._database.is_up())
@@ -117,8 +132,21 @@ class Endpoints:
             )
 
 
-def _checked(name: str) -> str:
+def _namespace_in(query: bytes) -> str:
+    try:
+        pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="strict")
+    except ValueError:
+        raise BadRequest("namespace: must be UTF-8", details={"field": "namespace"}) from None
+    named = [value for name, value in pairs if name == "namespace"]
+    if len(named) != 1:
+        raise BadRequest(
+            "namespace: must be given once, as ?namespace=NAME", details={"field": "namespace"}
+        )
+    return _checked(named[0], "namespace")
+
+
+def _checked(name: str, field: str = "name") -> str:
     if len(name) <= 256 and _NAME.fullmatch(name):
         return name
-    checked: str = parse_value(NamespaceName, name, "name")
+    checked: str = parse_value(NamespaceName, name, field)
     return checked

@@ -1,8 +1,6 @@
-"""Memories: written one by one or in batches, forgotten, listed."""
+"""Memories: written one by one or in batches, read one by one, forgotten."""
 
 import asyncio
-import base64
-import binascii
 import os
 import time
 from typing import Any
@@ -13,7 +11,6 @@ from contract import (
     BatchWrite,
     Forbidden,
     ForgetRequest,
-    ListRequest,
     MemoryPluginError,
     MemoryWrite,
     NotFound,
@@ -23,10 +20,6 @@ from plugin_postgres import jsonb, pgvector, rows, sql
 from plugin_postgres.database import Database
 from plugin_postgres.settings import Settings
 from plugin_postgres.writes import Write, WriteQueue
-
-_FIRST = UUID(int=0)
-# A page of a thousand memories of the largest size would be a quarter of a gigabyte.
-_PAGE_BYTES = 8 * 2**20
 
 
 class Memories:
@@ -74,26 +67,14 @@ class Memories:
         if not found["deleted"]:
             raise NotFound(f"memory {key} does not exist")
 
-    async def page(self, request: ListRequest) -> dict[str, Any]:
-        """One page in `id` order; shorter than asked for where the memories are large."""
-        namespaces = list(set(request.namespaces))
-        first = _read_cursor(request.cursor)
-        # The row too many begins the next page.
-        count = request.limit + 1
-        if request.fields == "digest":
-            found = await self._database.fetch(sql.load("list_digests"), namespaces, first, count)
-            taken = [_digest(row) for row in found[: request.limit]]
-        else:
-            found = await self._database.fetch(
-                sql.load("list_memories"), namespaces, first, count, _PAGE_BYTES
-            )
-            fitting = (row for row in found[: request.limit] if row["content"] is not None)
-            taken = [rows.memory(row) for row in fitting]
-        rest = found[len(taken) :]
-        return {
-            "memories": taken,
-            "next_cursor": _make_cursor(rest[0]["id"]) if rest else None,
-        }
+    async def get(self, key: UUID, namespace: str) -> dict[str, Any]:
+        """One memory, if the asking namespace owns it."""
+        found = await self._database.fetchrow(sql.load("get_memory"), key)
+        if found is None:
+            raise NotFound(f"memory {key} does not exist")
+        if found["namespace"] != namespace:
+            raise Forbidden(f"memory {key} belongs to another namespace")
+        return rows.memory(found)
 
     def _prepare(self, namespace: str, body: MemoryWrite) -> Write:
         size = self._size(body.content)
@@ -160,27 +141,3 @@ def _outcome(entry: Write | BadRequest) -> dict[str, Any] | MemoryPluginError:
     except MemoryPluginError as error:
         return error
     return {"id": str(entry.id), "namespace": entry.namespace}
-
-
-def _digest(row: Any) -> dict[str, Any]:
-    return {
-        "id": str(row["id"]),
-        "namespace": row["namespace"],
-        "content_sha256": row["content_sha256"],
-    }
-
-
-def _make_cursor(first: UUID) -> str:
-    return base64.urlsafe_b64encode(first.bytes).decode().rstrip("=")
-
-
-def _read_cursor(cursor: str | None) -> UUID:
-    """The id with which the page begins."""
-    if cursor is None:
-        return _FIRST
-    try:
-        return UUID(bytes=base64.urlsafe_b64decode(cursor + "=="))
-    except (ValueError, binascii.Error):
-        raise BadRequest(
-            "cursor: must be the next_cursor of the page before", details={"field": "cursor"}
-        ) from None

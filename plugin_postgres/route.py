@@ -61,7 +61,7 @@ def unavailable(error: StoreUnavailable) -> Unavailable:
 NOTHING = Answer(_NO_CONTENT, b"", [])
 
 Handler = Callable[[str, bytes], Awaitable[Answer]]
-"""Takes the variable segment of the path, and the body."""
+"""Takes the variable segment of the path, and the body; of a GET, the query string in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +121,8 @@ class ApiRoute:
         if method is None:
             raise BadRequest(f"the method must be {self._allowed}", status=_BAD_METHOD)
         content = await body.read(scope["headers"], receive, method.max_body)
+        if scope["method"] == "GET":
+            content = scope["query_string"]
         return await method.handle(_segment(scope), content)
 
     def _observe(self, method: str, status: int, seconds: float) -> None:

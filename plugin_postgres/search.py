@@ -3,7 +3,7 @@
 from typing import Any
 
 from contract import SearchRequest
-from plugin_postgres import rows, sql, vectors
+from plugin_postgres import jsonb, rows, sql, vectors
 from plugin_postgres.database import Database
 from plugin_postgres.newest import NewestQueue
 from plugin_postgres.pgvector import MAX_DIMENSION
@@ -20,7 +20,7 @@ async def search(
         if query is None:
             return []
         vector = None
-    if query is None and vector is None and not request.kinds:
+    if query is None and vector is None and not _is_filtered(request):
         return await newest.find(list(set(request.namespaces)), request.limit)
     statement, arguments = statement_for(request, query, vector)
     return [rows.memory(row) for row in await database.fetch(statement, *arguments)]
@@ -32,13 +32,21 @@ def statement_for(
     """The statement that answers a request, and its arguments."""
     namespaces = list(set(request.namespaces))
     kinds = sorted(set(request.kinds)) if request.kinds else None
+    where = jsonb.store(request.where)
     arguments: list[object] = [namespaces, kinds, request.limit]
+    arguments += [where, request.created_after, request.created_before]
     if query is not None and vector is not None:
-        hybrid = vectors.statement("search_hybrid", vector, request.limit, "$5")
+        hybrid = vectors.statement("search_hybrid", vector, request.limit, "$8")
         return hybrid, [*arguments, query, vector]
     if vector is not None:
-        nearest = vectors.statement("search_embedding", vector, request.limit, "$4")
+        nearest = vectors.statement("search_embedding", vector, request.limit, "$7")
         return nearest, [*arguments, vector]
     if query is not None:
         return sql.load("search_text"), [*arguments, query]
-    return sql.load("search_newest_of_kinds"), arguments
+    if where is not None:
+        return sql.load("search_newest_where"), arguments
+    return sql.load("search_newest_of_kinds"), [*arguments[:3], *arguments[4:]]
+
+
+def _is_filtered(request: SearchRequest) -> bool:
+    return bool(request.kinds or request.where or request.created_after or request.created_before)

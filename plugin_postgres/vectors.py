@@ -30,7 +30,8 @@ log = logging.getLogger(__name__)
 def statement(name: str, embedding: Sequence[float], limit: int, parameter: str) -> str:
     """The statement `name` for an embedding that is passed as the given parameter."""
     small, large = _CANDIDATES
-    candidates = small if limit * 2 <= small else large
+    # Fusion compares what is near with what is less so, and needs a long list.
+    candidates = small if limit * 2 <= small and name != "search_hybrid" else large
     return _for_dimension(name, len(embedding), candidates, parameter)
 
 

@@ -1,8 +1,8 @@
 -- A page with a hash in place of the content, taken of the rows of the page only.
 SELECT
-    page.id, page.namespace,
+    page.id, page.namespace, page.created_at,
     encode(sha256(convert_to(page.content, 'UTF8')), 'hex') AS content_sha256
 FROM (
--- include: list_page
+{page}
 ) AS page
-ORDER BY page.id
+ORDER BY page.place

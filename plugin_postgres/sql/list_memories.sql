@@ -1,4 +1,4 @@
--- A page of memories; behind the one with which it reaches $4 bytes they come without their content.
+-- A page of memories; behind the one with which it reaches {bytes} bytes they come without their content.
 SELECT
     id, namespace, CASE WHEN fits THEN content END AS content, kind, source, created_at,
     expires_at, CASE WHEN fits THEN propagation END AS propagation, pin
@@ -6,10 +6,10 @@ FROM (
     SELECT
         *,
         coalesce(sum(octet_length(content) + coalesce(pg_column_size(propagation), 0)) OVER (
-            ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ), 0) < $4 AS fits
+            ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ), 0) < {bytes} AS fits
     FROM (
--- include: list_page
+{page}
     ) AS page
 ) AS weighed
-ORDER BY id
+ORDER BY place

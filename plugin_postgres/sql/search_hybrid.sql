@@ -1,24 +1,23 @@
--- Words and embedding together, fused by rank: a memory that is high in both lists comes first.
--- Equal ones share their place, so that neither list decides what only the other can tell.
--- Of the best, pinned ones first.
+-- Words and embedding together. Each list is brought to the span from 0 to 1, words by the best of them,
+-- likeness from the least to the greatest of its list; words count 0.6, likeness 0.4. So a list that
+-- tells memories apart counts for more than one in which all are alike. Of the best, pinned first.
 WITH
 -- include: search_words
 ,
 -- include: search_vectors
-, listed AS (
-    (
-        SELECT id, created_at, rank() OVER (ORDER BY score DESC) AS place
+, best AS (
+    SELECT id, sum(share) AS score
+    FROM (
+        SELECT id, created_at, 0.6 * score / max(score) OVER () AS share
         FROM found
-        ORDER BY place, created_at DESC, id
-        LIMIT {candidates}
-    )
-    UNION ALL
-    SELECT id, created_at, rank() OVER (ORDER BY score DESC)
-    FROM near
-),
-best AS (
-    SELECT id, sum(1.0 / (60 + place))::double precision AS score
-    FROM listed
+        UNION ALL
+        SELECT
+            id, created_at,
+            0.4 * coalesce(
+                (score - min(score) OVER ()) / nullif(max(score) OVER () - min(score) OVER (), 0), 1
+            )
+        FROM near
+    ) AS listed
     GROUP BY id, created_at
     ORDER BY score DESC, created_at DESC, id
     LIMIT $3

@@ -36,8 +36,10 @@ compared AS (
         WHERE
             stored.dimension = {dimension}
             AND stored.namespace = place.name
-            AND ($2::text[] IS NULL OR stored.kind = ANY($2))
+            AND ($5::timestamptz IS NULL OR stored.created_at >= $5)
+            AND ($6::timestamptz IS NULL OR stored.created_at < $6)
             AND (stored.expires_at IS NULL OR stored.expires_at > now())
+-- include: search_filter
         OFFSET 0
     ) AS embedded
     WHERE (SELECT indexed FROM way) IS NOT TRUE
@@ -50,8 +52,15 @@ proposed AS (
         -- IS TRUE hides these two conditions from the other indexes and from a join before this one.
         AND (stored.dimension = {dimension}) IS TRUE
         AND (stored.namespace IN (SELECT place.name FROM place)) IS TRUE
-        AND ($2::text[] IS NULL OR stored.kind = ANY($2))
-        AND (stored.expires_at IS NULL OR stored.expires_at > now())
+        -- And CASE hides what these refuse, which is nothing where there is no filter.
+        AND CASE
+            WHEN stored.expires_at <= now() THEN false
+            WHEN $2 IS NOT NULL AND stored.kind <> ALL($2) THEN false
+            WHEN $4 IS NOT NULL AND (stored.propagation @> $4) IS NOT TRUE THEN false
+            WHEN $5 IS NOT NULL AND stored.created_at < $5 THEN false
+            WHEN $6 IS NOT NULL AND stored.created_at >= $6 THEN false
+            ELSE true
+        END
     ORDER BY stored.embedding::halfvec({dimension}) <=> {embedding}::vector::halfvec({dimension})
     LIMIT {candidates}
 ),

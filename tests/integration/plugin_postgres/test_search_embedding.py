@@ -97,7 +97,8 @@ async def test_words_and_embedding_together_put_first_what_is_high_in_both(
     }
     scores = [memory.score or 0 for memory in found]
     assert scores == sorted(scores, reverse=True)
-    assert scores[0] == pytest.approx(1 / 61 + 1 / 62)
+    # All of the words, and nearly all of the likeness.
+    assert 0.99 < scores[0] < 1
 
 
 async def test_one_of_the_two_that_finds_nothing_does_not_silence_the_other(

@@ -1,0 +1,4 @@
+-- How many memories match.
+WITH
+-- include: count_matching
+SELECT count(*) FROM counted
