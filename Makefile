@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
 
-.PHONY: wheel help install run test test-faults check bench figures demo demo-picture
+.PHONY: wheel help install run test test-faults check bench figures demo demo-agent demo-picture
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ wheel: $(STAMP) ## build dist/memory_plugins-….whl
 
 demo: $(STAMP) ## show the whole cutover in a minute, on databases that are thrown away
 	@$(BIN)/python -m demo
+
+demo-agent: $(STAMP) ## show an agent that remembers, loses its gateway and forgets on request
+	@$(BIN)/python -m demo.agent
 
 demo-picture: $(STAMP) ## record the demo as demo/demo.svg
 	@$(BIN)/python -m demo.picture
