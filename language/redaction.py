@@ -66,9 +66,12 @@ _CURL_USER = re.compile(r"(\s(?:-u|--user)[ =]['\"]?[^\s:'\"]{1,128}:)([^\s'\"]{
 _NAMES = {
     "PASSWORD": r"pass[ _-]?word|passwort|passwd|pass[ _-]?phrase|passcode|pwd|(?<=_)pass",
     "TOKEN": r"token",
-    "API_KEY": r"api[ _-]?key|apikey|access[_-]?key|secret[_-]?key|account[_-]?key|(?<![a-z])secret"
-    r"|(?<=[_-])secret|encryption[_-]?key|signing[_-]?key|private[_-]?key",
+    "API_KEY": r"(?:(?<=api[ _-])|(?<=api)|(?<=access[_-])|(?<=access)|(?<=secret[_-])|(?<=secret)"
+    r"|(?<=account[_-])|(?<=encryption[_-])|(?<=signing[_-])|(?<=private[_-]))key"
+    r"|(?<![a-z])secret|(?-i:(?<=[a-z])Secret)",
 }
+# Every name begins with one of these: looked for first, because that is fast.
+_HINT = re.compile("pass|pwd|token|secret|key")
 _NAME = "|".join(f"(?P<{label}>{names})" for label, names in _NAMES.items())
 _ASSIGNED = re.compile(
     rf"(?i)(?:{_NAME})"
@@ -94,24 +97,25 @@ _NO_SECRET = re.compile(
 _PROSE = words(
     """
     a about above after again all allow also always an and any anything are as ask at auth
-    authentication authorization back bad based be bearer because been before below between
-    bool boolean both but by bytes can cannot case change changed char check choose code
-    column const containing contains correct could default denied did disabled does done each
-    either email empty enabled encrypted enter error expiration expired expires f failed
-    failure false field for forget forgot forgotten format found from generated get given gone
-    good got green has hash hashed have he her here hidden how i if in incorrect int invalid
-    is issued it its just keep last least leave length less let letters like limit login lost
-    made make max maximum may maybe me min minimum mismatch missing more most must my n need
-    needed needs never new nil no nobody none not nothing null number object obtained of off
-    ok okay on one only optional or other our out pending please private prompt protected
-    provided public rate read refresh refreshed regex rejected requested require required
-    requires reset resets revoked rotate rotated rotation same saved secretstr secure see
-    sensitive sent set shall she should show shown so some something sometimes soon stolen
-    store stored str string strong such supported t tbd text than that the their them then
-    there these they this those three to todo too true two type types undefined unique unknown
-    unlimited unset until unused up update updated upon us use used user username uses using
-    valid value values verify very via void was we weak well were what when where which while
-    who why will with without word words wrong yes yet you your
+    authentication authorization back bad based be bearer because been before below
+    between bool boolean both but by bytes can cannot case change changed char check
+    choose code column const containing contains correct could default denied did disabled
+    does done each either email empty enabled encrypted enter error expiration expired
+    expires f failed failure false field for forget forgot forgotten format found from
+    generated get given gone good got green has hash hashed have he her here hidden how i
+    if in incorrect int invalid is issued it its just keep last least leave length less
+    let letters like limit login lost made make max maximum may maybe me min minimum
+    mismatch missing more most must my n need needed needs never new nil no nobody none
+    not nothing null number object obtained of off ok okay on one only optional or other
+    our out pending please private prompt protected provided public rate read refresh
+    refreshed regex rejected requested require required requires reset resets revoked
+    rotate rotated rotation same saved secretstr secure see sensitive sent set shall she
+    should show shown so some something sometimes soon stolen store stored str string
+    strong such supported t tbd text than that the their them then there these they this
+    those three to todo too true two type types undefined unique unknown unlimited unset
+    until unused up update updated upon us use used user username uses using valid value
+    values verify very via void was we weak well were what when where which while who why
+    will with without word words wrong yes yet you your
     """
 )
 # After `=` stands a value, unless it is one of these.
@@ -154,18 +158,28 @@ def redact(text: str) -> tuple[str, int]:
     if "-u" in text:
         replace(_CURL_USER, "PASSWORD")
 
-    def assigned(found: re.Match[str]) -> str:
-        nonlocal count
-        if not _is_assigned_secret(text, found):
-            return found.group()
-        count += 1
+    text, assigned = _redact_assigned(text)
+    return text, count + assigned
+
+
+def _redact_assigned(text: str) -> tuple[str, int]:
+    lower = text.lower()
+    if len(lower) != len(text):  # a few letters grow
+        lower = "".join(it if len(it.lower()) > 1 else it.lower() for it in text)
+    pieces, position, count = [], 0, 0
+    for hint in _HINT.finditer(lower):
+        if hint.start() < position:
+            continue
+        found = _ASSIGNED.match(text, hint.start())
+        if found is None or not _is_assigned_secret(text, found):
+            continue
         start, end = found.span("bare" if found["bare"] is not None else "quoted")
         end = start + len(text[start:end].rstrip(".!?:"))
         label = next(it for it in _NAMES if found[it] is not None)
-        return f"{text[found.start() : start]}[REDACTED:{label}]{text[end : found.end()]}"
-
-    text = _ASSIGNED.sub(assigned, text)
-    return text, count
+        pieces += [text[position:start], f"[REDACTED:{label}]"]
+        position = end
+        count += 1
+    return "".join([*pieces, text[position:]]), count
 
 
 def _redact_private_keys(text: str) -> tuple[str, int]:

@@ -14,7 +14,8 @@ from language.words import words
 
 # What may end a sentence, with the quotes and brackets that close behind it.
 _END = re.compile(
-    r"""(?:[.!?…]{1,64}["'”’»)\]*_`]{0,8}(?=\s|\Z)|[。！？｡]{1,64}["'”’»」』）)\]]{0,8}|\r\n?|[\n\u2028\u2029])"""
+    r"""(?:[.!?…]{1,64}["'”’»)\]*_`]{0,8}(?=\s|\Z)|[。！？｡]{1,64}["'”’»」』）)\]]{0,8}|\r\n?
+    |[\n\u2028\u2029])"""
 )
 _WORD_BEFORE = re.compile(r"(?:[^\W\d_]\.){1,4}\Z|[^\W\d_]{1,8}\.\Z")
 _PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*")
@@ -22,15 +23,15 @@ _PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*")
 # A period after these never ends a sentence ...
 _TITLES = words(
     """
-    approx ca capt cf col dr e.g eg ft gen gov hon i.e ie lt mr mrs ms mt mx prof rep rev sen sgt st
-    viz vs
+    approx ca capt cf col dr e.g eg ft gen gov hon i.e ie lt mr mrs ms mt mx prof rep rev
+    sen sgt st viz vs
     """
 )
 # ... after these only where the next word begins like a sentence ...
 _ENDINGS = words(
     """
-    a.m al apr aug bros co corp dec dept e.u est etc feb inc jan jr jul jun ltd mar nov oct p.m ph.d
-    sep sept sr u.k u.s
+    a.m al apr aug bros co corp dec dept e.u est etc feb inc jan jr jul jun ltd mar nov
+    oct p.m ph.d sep sept sr u.k u.s
     """
 )
 # ... and after these not before a number.

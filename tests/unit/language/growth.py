@@ -16,21 +16,17 @@ def assert_linear(function: Callable[[str], object], piece: str) -> None:
     """
     small = (piece * SMALL)[:SMALL]
     large = (piece * (LARGE // len(piece) + 1))[:LARGE]
-    ratio = 0.0
+    quick, slow = float("inf"), float("inf")
     for _ in range(TRIES):
-        # Eight small runs, so that both sides are long enough for the clock.
-        quick = _best(lambda: [function(small) for _ in range(8)], 3) / 8
-        slow = _best(lambda: [function(large)], 2)
-        ratio = slow / max(quick, 1e-7)
-        if ratio <= MOST:
+        quick = min(quick, _time(function, small), _time(function, small))
+        slow = min(slow, _time(function, large))
+        if slow <= MOST * max(quick, 1e-6):
             return
+    ratio = slow / quick
     raise AssertionError(f"64 KiB of {piece!r} take {ratio:.0f} times as long as 8 KiB")
 
 
-def _best(run: Callable[[], object], times: int) -> float:
-    best = float("inf")
-    for _ in range(times):
-        start = time.thread_time()
-        run()
-        best = min(best, time.thread_time() - start)
-    return best
+def _time(function: Callable[[str], object], text: str) -> float:
+    start = time.thread_time()
+    function(text)
+    return time.thread_time() - start

@@ -1,0 +1,373 @@
+"""Facts about a person, found in what they or their assistant wrote, by rules.
+
+A fact is a preference, a decision or a habit, in the person's own words. A wrong fact about
+somebody is worse than a missed one, so what is doubtful is left out. No model is asked, nothing
+is stored, and the time is linear in the text.
+
+`stances` has the verbs, `favorites` the other way to say what one likes, `standing` and `reports`
+judge the words before them, `objects` finds where they end, `masking` hides what is quoted.
+"""
+
+import hashlib
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from language.favorites import find_favorite, find_reversed
+from language.masking import mask
+from language.objects import (
+    MAX_CHARACTERS,
+    MIN_CHARACTERS,
+    Object,
+    find_object,
+    has_condition,
+    means_nothing,
+)
+from language.redaction import redact
+from language.reports import Report, judge_report, to_first_person
+from language.sentences import sentence_ends
+from language.stances import (
+    FIRST_PERSON,
+    FIRST_PERSON_START,
+    SECOND_PERSON,
+    SECOND_PERSON_START,
+    VERBS,
+    Category,
+    Polarity,
+    Verb,
+    find_verb,
+)
+from language.standing import DENIAL, Standing, judge, judge_run_on
+from language.words import words
+
+MAX_TEXT = 64 * 1024
+MAX_FACTS = 50
+MAX_CONTENT = 500
+# So much of a sentence is looked at before a statement, and so many statements in it.
+_PREFIX = 400
+_MOST_IN_SENTENCE = 12
+# What runs on for longer than two of these is not a sentence.
+_STRETCH = 1000
+_RUN_ON_PREFIX = 40
+
+Speaker = Literal["user", "assistant"]
+MemoryType = Literal["factual", "episodic"]
+_TYPES: dict[Category, MemoryType] = {
+    "preference": "factual",
+    "decision": "episodic",
+    "pattern": "factual",
+}
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One fact. A later one with the same key replaces it."""
+
+    key: str
+    content: str
+    type: MemoryType
+    category: Category
+    polarity: Polarity
+    speaker: Speaker
+
+
+def extract_facts_from_text(text: str, speaker: Speaker = "user") -> list[Fact]:
+    """The facts that a text states about its author, or, from an assistant, about its reader.
+
+    Of the last 64 Ki characters, secrets redacted; at most 50 facts, the last ones, in the order
+    of the text; of several with one key the last. Never raises.
+    """
+    facts: dict[str, Fact] = {}
+    for fact in _find(Page(text), speaker):
+        facts.pop(fact.key, None)
+        facts[fact.key] = fact
+    return list(facts.values())[-MAX_FACTS:]
+
+
+class Page:
+    """A text made ready for the rules: redacted, without emphasis, and masked."""
+
+    def __init__(self, text: str) -> None:
+        text, _ = redact(text[-MAX_TEXT - 4096 :])
+        if len(text) > MAX_TEXT:
+            text = re.sub(r"\A\S*", "", text[-MAX_TEXT:], count=1)
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        if "*" in text or "_" in text:
+            text = _EMPHASIS.sub(r"\2", text)
+        self.text = text
+        self.masked = mask(text).translate(_APOSTROPHES)
+        self._ends = [0, *sentence_ends(self.masked)]
+        self.stretches: set[int] = set()
+
+    def sentence_start(self, index: int) -> int:
+        """Where the sentence around this index begins, or a stretch of one that does not end."""
+        start = self._ends[bisect_right(self._ends, index) - 1]
+        if index - start <= 2 * _STRETCH:
+            return start
+        stretch = index - index % _STRETCH
+        self.stretches.add(stretch)
+        return stretch
+
+
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{1,3})(?=[^\s*_])([^*_\n]{1,200}?)(?<=\S)\1(?![\w*])")
+_APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'", "`": "'", "´": "'"})
+
+
+@dataclass(frozen=True)
+class _Statement:
+    """A verb and its object, before anybody has asked who says it."""
+
+    start: int
+    verb: Verb
+    object: Object
+    thing: str | None = None  # a favorite's
+    subject_of: tuple[int, int] | None = None  # the words before `is my favorite`
+
+
+def _find(page: Page, speaker: Speaker) -> Iterator[Fact]:
+    starts = FIRST_PERSON_START if speaker == "user" else SECOND_PERSON_START
+    sentence, count, report = -1, 0, Report.NONE
+    for found in starts.finditer(page.masked):
+        start = page.sentence_start(found.start())
+        if start != sentence:
+            sentence, count, report = start, 0, Report.NONE
+        if count >= _MOST_IN_SENTENCE:
+            continue
+        statement = _statement(page, found.start(), speaker)
+        if statement is None:
+            continue
+        count += 1
+        prefix = page.masked[max(start, statement.start - _PREFIX) : statement.start]
+        if speaker == "user":
+            fact = _stated(page, statement, prefix, start in page.stretches)
+        else:
+            report = judge_report(prefix, report)
+            fact = _reported(page, statement, report)
+        if fact is not None:
+            yield fact
+            if speaker == "user":
+                yield from _coordinated(page, statement)
+
+
+def _statement(page: Page, start: int, speaker: Speaker) -> _Statement | None:
+    masked = page.masked
+    pattern = FIRST_PERSON if speaker == "user" else SECOND_PERSON
+    if verb := find_verb(pattern, masked, start):
+        return _Statement(start, verb[0], find_object(masked, verb[1]))
+    if favorite := find_favorite(masked, start):
+        likes = VERBS["dislikes" if favorite.least else "likes"]
+        return _Statement(start, likes, find_object(masked, favorite.end), favorite.thing)
+    if not _IS.search(masked, max(0, start - 8), start):
+        return None
+    if favorite := find_reversed(masked, start):
+        likes = VERBS["dislikes" if favorite.least else "likes"]
+        subject = _subject(page, start)
+        if subject is None:
+            return None
+        thing = find_object(masked, favorite.end)
+        named = _collapse(page.text[thing.start : thing.end])
+        if re.match(r"(?i)(?:of|for|in|at|by|among|to|when|from|so|right|here|ever|too)\b", named):
+            named = ""
+        return _Statement(subject[0], likes, thing, named, subject)
+    return None
+
+
+_IS = re.compile(r"(?i)\s(?:is|are)\s+\Z")
+_SUBJECT_START = re.compile(
+    r"(?i)[;,:(—]|(?<!\w)(?:but|because|although|though|since|so|and\s+(?=i\b|my\b)|that|yes"
+    r"|no)(?!\w)"
+)
+_NO_SUBJECT = re.compile(
+    r"(?i)(?:it|this|that|these|those|he|she|they|you|i|we|what|which|who|where|there|here|one"
+    r"|both|\w+ one|that's|guess)"
+    r"|(?:this|that|these|those|your|which|what|if|when|whether|maybe|is|are|does|do|guess|says?"
+    r"|my (?:wife|husband|friend|mother|father))\b.*"
+    r"|.*\b(?:says?|said|thinks?|told|asked|think|if|whether|maybe|of these|of those|that|i|you"
+    r"|is|are|was)\b.*"
+)
+
+
+def _subject(page: Page, start: int) -> tuple[int, int] | None:
+    """What is said to be a favorite, in front of `is`."""
+    sentence = page.sentence_start(start)
+    is_ = _IS.search(page.masked, max(0, start - 8), start)
+    if is_ is None or start - sentence > 200:
+        return None
+    clause = page.masked[sentence : is_.start()]
+    begin = max((it.end() for it in _SUBJECT_START.finditer(clause)), default=0)
+    begin += len(clause[begin:]) - len(clause[begin:].lstrip(" \t\n-*•#>\"'“"))
+    subject = clause[begin:].strip()
+    if not subject or len(subject.split()) > 8 or _NO_SUBJECT.fullmatch(subject):
+        return None
+    return sentence + begin, is_.start()
+
+
+def _stated(page: Page, statement: _Statement, prefix: str, runs_on: bool) -> Fact | None:
+    if runs_on:
+        standing = judge_run_on(prefix[-_RUN_ON_PREFIX:])
+    else:
+        standing = judge(prefix, future=statement.verb.future)
+    if standing is Standing.NOT_STATED:
+        return None
+    start, polarity = statement.start, statement.verb.polarity
+    if standing is Standing.DENIED:
+        denial = DENIAL.search(prefix)
+        if polarity == "negative" or denial is None:
+            return None
+        start, polarity = start - len(prefix) + denial.start(), "negative"
+    return _fact(page, statement, start, polarity, "user")
+
+
+def _reported(page: Page, statement: _Statement, report: Report) -> Fact | None:
+    verb = statement.verb
+    needs_more = (
+        verb.category == "pattern"
+        or verb.future
+        or _WOULD.match(page.masked, statement.start) is not None
+    )
+    if report < (Report.NOTED if needs_more else Report.CLAIMED):
+        return None
+    return _fact(page, statement, statement.start, verb.polarity, "assistant")
+
+
+_WOULD = re.compile(r"(?i)you(?:'?d|\s+would)\b")
+
+
+def _coordinated(page: Page, statement: _Statement) -> Iterator[Fact]:
+    """The second half of `I like tea and hate coffee`, which has its subject from the first."""
+    end = statement.object.end
+    joined = _AND_VERB.match(page.masked, end)
+    if joined is None or statement.thing is not None:
+        return
+    rest = page.text[joined.end() : joined.end() + 2 * MAX_CONTENT]
+    subject = "we" if page.masked[statement.start : statement.start + 2].lower() == "we" else "I"
+    second = Page(f"{subject} {rest}")
+    found = _statement(second, 0, "user")
+    if found and found.verb.category != "decision":
+        fact = _fact(second, found, 0, found.verb.polarity, "user")
+        if fact is not None:
+            yield fact
+
+
+_AND_VERB = re.compile(
+    r"(?i)and\s+(?=(?:(?:really|also|just|absolutely|always|usually)\s+)?"
+    r"(?:hate|dislike|love|like|prefer|enjoy|avoid|can(?:'t|not)\s+stand|do(?:n't"
+    r"|\s+not)\s+(?:like|enjoy|love)|never|always|usually|rarely)\s)"
+)
+
+
+def _fact(
+    page: Page, statement: _Statement, start: int, polarity: Polarity, speaker: Speaker
+) -> Fact | None:
+    found = statement.object
+    if found.is_question:
+        return None
+    verb = _collapse(page.text[start : found.start])
+    said = _collapse(page.text[found.start : found.end]).rstrip(" .,;:!?…")
+    if statement.subject_of is not None:
+        about = _collapse(page.text[statement.subject_of[0] : statement.subject_of[1]])
+    else:
+        about = said
+    if speaker == "assistant":
+        whole = to_first_person(f"{verb} {said}".strip())
+        about = to_first_person(f". {about}")[2:]
+    else:
+        whole = f"{verb} {said}".strip()
+    if not MIN_CHARACTERS <= len(about) <= MAX_CHARACTERS or about[0] in ":,)":
+        return None
+    category = statement.verb.category
+    if means_nothing(about) or _is_another_verb(statement.verb, verb, about):
+        return None
+    if category == "decision" and has_condition(page.masked, found):
+        return None
+    key = slug(_name(statement, about))
+    if not key:
+        return None
+    content = whole[:MAX_CONTENT].rstrip(" .,;:!?…")
+    return Fact(f"{category}:{key}", content, _TYPES[category], category, polarity, speaker)
+
+
+def _name(statement: _Statement, about: str) -> str:
+    if not statement.thing:
+        return about
+    least = "least " if statement.verb.polarity == "negative" else ""
+    return f"{least}favorite {statement.thing}"
+
+
+def slug(text: str) -> str:
+    """Lower case, `_` for what is neither letter nor digit of any script, at most 40 characters."""
+    kept = "".join(
+        it if it.isalnum() or unicodedata.category(it)[0] == "M" else " "
+        for it in unicodedata.normalize("NFC", text).lower()
+    )
+    name = "_".join(kept.split())
+    if len(name) > 40:
+        name = f"{name[:31]}_{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
+    return name
+
+
+def _collapse(text: str) -> str:
+    return " ".join(text.split())
+
+
+# --- verbs that only look like ours ---------------------------------------------------------
+
+_PHRASAL = re.compile(r"(?i)(?:picked|selected|chose|chosen|gone|switched)\Z")
+_PERSON = re.compile(
+    r"(?i)(?:my|our|his|her|their|a|some|the)\s+(?:\w+\s+)?(?:wife|husband|friends?|family|mom"
+    r"|mum|mother|dad|father|parents|kids?|children|son"
+    r"|daughter|brothers?|sisters?|colleagues?|coworkers?|boss|girlfriend|boyfriend|partner"
+    r"|cousins?|uncle|aunt|team|class|dog|group)\b.*"
+    r"|(?:him|her|them|us|you|me)\b.*"
+)
+_PAST = words(
+    """
+    ate became began bought broke brought built came caught chose did drank drove fell
+    felt found flew forgot gave got grew had heard held hid kept knew led left lost made
+    met paid ran rode rose said sang sat saw sent slept spent spoke stood swam taught
+    thought threw told took understood was went were woke won wondered wore wrote been
+    sure able going liked loved hated
+    """
+)
+_NOT_PAST = words(
+    "bed bleed breed embed exceed feed heed need proceed red seed shed shred speed succeed wed weed"
+)
+_STANCE = re.compile(r"(?i)(?:not\s+)?(?:prefer|like|love|enjoy|hate|dislike|avoid|favou?r)\b")
+
+
+def _is_another_verb(verb: Verb, said: str, about: str) -> bool:
+    first = about.split(None, 1)[0].lower()
+    said = said.lower()
+    if verb.category == "decision" and re.search(r"\b(?:usually|always|often|normally)\b", said):
+        return True
+    if verb.category == "pattern":
+        is_past = first in _PAST or (first.endswith("ed") and first not in _NOT_PAST)
+        return is_past or bool(_STANCE.match(about))
+    if said.endswith("stand"):
+        return first in ("up", "here", "there", "still", "in", "on", "by", "behind", "straight")
+    if said.endswith(("went with", "going with", "gone with", "go with")):
+        return bool(_PERSON.fullmatch(about))
+    if said.endswith(("picked", "chose", "chosen", "selected")):
+        if first in ("up", "out", "on", "at", "off", "apart", "from", "between", "among", "over"):
+            return True
+        return said.endswith("picked") and about.lower().endswith((" up", " out", " off"))
+    if said.endswith("decided"):
+        return first in (
+            "about",
+            "between",
+            "how",
+            "if",
+            "it",
+            "it's",
+            "what",
+            "when",
+            "where",
+            "whether",
+            "which",
+            "who",
+            "not",
+        )
+    return False

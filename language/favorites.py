@@ -1,0 +1,49 @@
+"""`My favorite editor is Vim`, and the same the other way round."""
+
+import re
+from dataclasses import dataclass
+
+_ = r"[ \t\u00a0]{1,8}"
+_KIND = (
+    rf"(?:(?:absolute|all-time|all{_}time|new|current|personal|own|number{_}one|very|overall"
+    rf"|favou?rite){_}){{0,2}}"
+    rf"(?P<least>least{_})?(?:favou?rite|preferred)"
+)
+_FAVORITE = re.compile(
+    rf"(?i)(?:my|our|your){_}{_KIND}(?:{_}(?P<thing>[^\n,;.!?:()]{{1,60}}?))?{_}(?:is|are)(?={_})"
+)
+_MINE = re.compile(rf"(?i)(?:my|our|your){_}{_KIND}(?![\w'-])")
+_NO_THING = re.compile(
+    r"(?i)\b(?:was|were|used|would|will|had|if|because|but|when|which|is|are|might|could|should"
+    r"|may|has|have|i|you|be)\b"
+)
+_NO_VALUE = re.compile(
+    rf"(?i){_}(?:not|no{_}longer|probably|maybe|perhaps|possibly|still{_}un\w+|changing|unknown"
+    rf"|missing|what|why|how)\b"
+)
+
+
+@dataclass(frozen=True)
+class Favorite:
+    """A favorite, and where its value begins; `thing` is empty when it is of nothing named."""
+
+    thing: str
+    least: bool
+    end: int
+
+
+def find_favorite(text: str, start: int) -> Favorite | None:
+    """`my favorite [thing] is`, at this place."""
+    found = _FAVORITE.match(text, start)
+    if found is None or _NO_VALUE.match(text, found.end()):
+        return None
+    thing = (found["thing"] or "").strip()
+    if thing and (_NO_THING.search(thing) or len(thing.split()) > 7):
+        return None
+    return Favorite("" if thing in ("one", "ones") else thing, bool(found["least"]), found.end())
+
+
+def find_reversed(text: str, start: int) -> Favorite | None:
+    """`my favorite`, at this place, behind `is`; the thing follows."""
+    found = _MINE.match(text, start)
+    return Favorite("", bool(found["least"]), found.end()) if found else None

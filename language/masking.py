@@ -1,0 +1,139 @@
+"""Hides what is in a text but is not said by its author: code, quotations, given texts.
+
+A masked text has the length of the original, so that what is found in one can be read from the
+other. Blocks become line ends; what is hidden inside a line becomes a character of no script.
+"""
+
+import re
+
+HIDDEN = "\ue000"
+
+_FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})", re.MULTILINE)
+_QUOTED_LINES = re.compile(r"^[ \t]{0,3}>[^\n]*", re.MULTILINE)
+_INDENTED = re.compile(
+    r"(?<=\n)[ \t]*\n((?:(?: {4}|\t)(?![ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t])[^\n]*(?:\n|\Z))+)"
+)
+_INLINE_CODE = re.compile(r"(`{1,2})(?!`)[^`\n]{1,2000}\1")
+_SINGLE_QUOTED = re.compile(
+    r"(?<![\w\ue000])['‘](?=\S)[^\n'‘’]{1,300}(?:['’]\w[^\n'‘’]{0,300}){0,8}['’](?!\w)"
+)
+_OPENING = re.compile(r"(?:^|(?<=[\s(\[{:,—–-]))\"(?=\S)|“|«|„|「|『")
+_CLOSING = {'"': '"', "“": "”", "«": "»", "„": "“”", "「": "」", "『": "』"}
+
+# --- text given as a task, or as somebody's speech ------------------------------------------
+
+_LEAD = re.compile(r"^([^\n:]{0,200}):(?=\s|\Z|\ue000)", re.MULTILINE)
+_LAST_SENTENCE = re.compile(r"[.!?][ \t]+(?=[^.!?]*\Z)")
+_OWN_LABEL = re.compile(
+    r"(?ix)\W*(?: (?:ps|p\.s\.?|note|notes|fyi|btw|update|edit|tl;?dr|me|myself|context"
+    r"|background|preferences?"
+    r"|reminder|also|info|about\ (?:me|us)|style|correction|clarification|decisions?|conclusion"
+    r"|status|answer"
+    r"|in\ short|important|one\ (?:more\ )?thing|habits?|facts?|bottom\ line|long\ story\ short"
+    r"|to\ be\ clear"
+    r"|noted|understood|got\ it|sure|great|remember|please\ (?:note|remember)|so|ok|okay|well"
+    r"|yes|no|thanks|hint|warning|caveat|side\ note|rule)"
+    r"| (?:my|our|as|like)\b.* | .*\b(?:i|we)\ (?:already\ )?(?:said|told\ you|mentioned|say"
+    r"|mean|think|wrote)) \W*"
+)
+_TASK = re.compile(
+    r"(?i)\b(?:translat\w*|re-?write|rephrase|paraphrase|reword|correct|fix|proof-?read"
+    r"|summar[iy]\w*|sentences?"
+    r"|phrases?|text|paragraph|poem|story|examples?|prompt|repeat|complete|finish|continue"
+    r"|classify|analy[sz]e"
+    r"|sentiment|quote|title|lyrics|caption|essay|dialog(?:ue)?|script|input|output|for instance"
+    r"|e\.g|review"
+    r"|tweet|e-?mail|message|letter|pronounce|grammar|convert|slogan|transcript|headline"
+    r"|excerpt)\b"
+)
+_SPEECH = re.compile(
+    r"(?i)\b(?:sa(?:y|ys|id|ying)|goes|went|repl(?:y|ies|ied)|answer(?:s|ed)?|ask(?:s|ed)?"
+    r"|wr(?:ite|ites|ote)|tells?|told"
+    r"|shout(?:s|ed)?|yell(?:s|ed)?|whisper(?:s|ed)?|think(?:s)?|thought|reads?|states?|stated"
+    r"|claims?|claimed"
+    r"|respond(?:s|ed)?|quot(?:es|ed)|announc(?:es|ed)|mutter(?:s|ed)?|sings?|sang|prompts?)\W*\Z"
+)
+_NAME = re.compile(
+    r"\W*(?:[A-Z][\w.'’-]*)(?:[ \t]+[\w.'’()-]+){0,2}\W*|\W*(?:user|assistant|human|system|ai"
+    r"|bot)\W*"
+)
+_BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
+
+
+def mask(text: str) -> str:
+    """The text with everything hidden that its author shows and does not say."""
+    masked = _mask_fences(text) if "```" in text or "~~~" in text else text
+    if ">" in masked:
+        masked = _QUOTED_LINES.sub(_lines, masked)
+    masked = _INDENTED.sub(_lines, masked)
+    if "`" in masked:
+        masked = _INLINE_CODE.sub(_hidden, masked)
+    masked = _mask_quotations(masked)
+    masked = _SINGLE_QUOTED.sub(_hidden, masked)
+    return _mask_given_texts(text, masked) if ":" in masked else masked
+
+
+def _lines(found: re.Match[str]) -> str:
+    return "\n" * len(found.group())
+
+
+def _hidden(found: re.Match[str]) -> str:
+    return HIDDEN * len(found.group())
+
+
+def _mask_fences(text: str) -> str:
+    pieces, position = [], 0
+    while opening := _FENCE.search(text, position):
+        closing = text.find(opening[1], opening.end())
+        end = len(text) if closing < 0 else closing + len(opening[1])
+        pieces += [text[position : opening.start()], "\n" * (end - opening.start())]
+        position = end
+    return "".join([*pieces, text[position:]])
+
+
+def _mask_quotations(text: str) -> str:
+    """A quotation ends with its closing mark; without one in its paragraph, with its line."""
+    pieces, position = [], 0
+    while opening := _OPENING.search(text, position):
+        start = opening.start()
+        paragraph = _BLANK_LINE.search(text, start, start + 4000)
+        limit = paragraph.start() if paragraph else start + 4000
+        ends = [text.find(mark, start + 1, limit) for mark in _CLOSING[opening.group()]]
+        end = min((it + 1 for it in ends if it >= 0), default=0)
+        if not end:
+            line = text.find("\n", start)
+            end = len(text) if line < 0 else line
+        pieces += [text[position:start], HIDDEN * (end - start)]
+        position = end
+    return "".join([*pieces, text[position:]])
+
+
+def _mask_given_texts(text: str, masked: str) -> str:
+    pieces, position = [], 0
+    for lead in _LEAD.finditer(masked):
+        if lead.start() < position:
+            continue
+        end = _end_of_given_text(text, masked, lead)
+        if end:
+            pieces += [masked[position : lead.end()], "\n" * (end - lead.end())]
+            position = end
+    return "".join([*pieces, masked[position:]])
+
+
+def _end_of_given_text(text: str, masked: str, lead: re.Match[str]) -> int:
+    """Where the text ends that this line announces; 0 when it announces none."""
+    said = lead[1][max((it.end() for it in _LAST_SENTENCE.finditer(lead[1])), default=0) :]
+    if _OWN_LABEL.fullmatch(said):
+        return 0
+    is_task = bool(_TASK.search(said))
+    if not (is_task or _SPEECH.search(said) or _NAME.fullmatch(said)):
+        return 0
+    begin = lead.end()
+    while begin < len(text) and text[begin].isspace():
+        begin += 1
+    if text.startswith(("```", "~~~", ">"), begin):
+        return 0  # it is hidden already, and what follows it is said
+    if "\n" in text[lead.end() : begin] and is_task:
+        return len(text)
+    paragraph = _BLANK_LINE.search(masked, begin)
+    return paragraph.start() if paragraph else len(text)

@@ -1,0 +1,228 @@
+"""What a statement is about: the words behind its verb, to the end of the clause."""
+
+import re
+from dataclasses import dataclass
+
+from language.redaction import REDACTED
+from language.sentences import ends_sentence
+from language.words import words
+
+MIN_CHARACTERS = 3
+MAX_CHARACTERS = 500
+# No more of the text is looked at: white space between words is not counted in the 500.
+_REACH = 700
+
+_SUBJECTS = r"i|we|you|he|she|they|it|there|i'm|i've|i'll|i'd|im|ive|we're|it's|that's"
+_VERBS = (
+    r"(?:(?:really|also|just|absolutely|always|usually)\s+)?(?:hate|dislike|love|like|prefer"
+    r"|enjoy|avoid|can't\s+stand"
+    r"|cannot\s+stand|don't\s+\w+|do\s+not\s+\w+|never|always|usually|rarely|often|tend|will"
+    r"|won't|decided|chose|switched"
+    r"|am|was|have|had|want|need|think|use|used)\s+\w"
+)
+_END = re.compile(
+    r"(?i)[\n\r\u2028\u2029;!?…]|\.(?=\s|\Z|[\"'”’)\]*_.])|\)|,"
+    r"|(?<=\s)(?:[—–]|--?)(?=\s)|—"
+    r"|(?<=\s)(?:but|because|although|(?:even\s+)?though|whereas|'?cause|coz|cuz)\b"
+    rf"|(?<=\s)(?:and|or)\s+(?:{_SUBJECTS}|please|then|so|{_VERBS})(?=\W|\w|\Z)"
+    r"|(?<=\s)so\s+(?:i|we|you|he|she|they|it|please|don't|do|let|use|can|could|make|keep)\b"
+    r"|(?<=\s)since\s+(?:i|we|you|he|she|they|it|the|my|that|this|there|a)\b"
+)
+_AND = re.compile(r"(?i)(?:\A|\s)(?:and|or|nor|&|as well as|plus)\s")
+_CONTRAST = re.compile(
+    r"(?i)\s*not\s+(?!because\b|that\b|sure\b|only\b|really\b|to\s+mention|much\b|yet\b|at\s+all"
+    r"|anymore|if\b|when\b)"
+)
+_TAG = re.compile(
+    r"(?i)\s*(?:right|correct|true|no|yes|eh|huh|ok|okay|yeah|innit|isn't it|is it"
+    r"|isn't that right|wouldn't you say"
+    r"|(?:do|don't|did|didn't|am|aren't|won't|will|would|wouldn't|can|can't|have|haven't) (?:i"
+    r"|we))\s*\?"
+)
+_IF = re.compile(
+    r"(?i)\b(?:if|unless|provided|providing|assuming|as long as|in case|depending|only when"
+    r"|whether)\b"
+)
+_FINITE = words(
+    """
+    am are aren't can can't could did didn't do does doesn't don't had has hasn't have
+    haven't is isn't it's makes may might must needs says seems should that's was wasn't
+    were will won't would works likes loves hates prefers wants thinks uses goes helps
+    gives gets keeps feels looks sounds costs
+    """
+)
+_NO_LIST_ITEM = words(
+    """
+    actually ad after also although and anyway as at based because before besides but can
+    compared could depending do don't e.g e.g. especially even every except for generally
+    given go he hence his however i i'm i've if in instead it its just let let's like make
+    mainly maybe mostly no not now ok okay on or otherwise particularly perhaps please
+    preferably probably rather regardless right she since so some sometimes still such
+    sure thanks thank that that's the then there therefore they this though thus to too
+    try unless until use usually we what when where whereas which while who why with
+    without yes you your
+    """
+) - words("the no some every")
+
+
+@dataclass(frozen=True)
+class Object:
+    """Where an object lies in the text, and whether it is part of a question."""
+
+    start: int
+    end: int
+    is_question: bool
+
+
+def find_object(masked: str, start: int) -> Object:
+    """The object that begins here, to the end of its clause."""
+    stop = min(len(masked), start + _REACH)
+    commas: list[int] = []
+    end, mark = stop, ""
+    for found in _END.finditer(masked, start, stop):
+        first = found.group()[0]
+        if first == "," and (commas or not _is_number(masked, found.start())):
+            commas.append(found.start())
+            continue
+        if first == "," or (first == "." and not _is_period_end(masked, found.start())):
+            continue
+        if first == ")" and masked.count("(", start, found.start()) > masked.count(
+            ")", start, found.start()
+        ):
+            continue
+        end, mark = found.start(), first
+        break
+    while commas:
+        goes_on = _end_of_list(masked, commas, end)
+        if goes_on is None:
+            is_question = mark == "?" and bool(_TAG.match(masked, commas[0] + 1))
+            return Object(start, commas[0], is_question)
+        commas = [it for it in commas if it >= goes_on]
+    is_question = mark == "?" or (mark == "!" and masked[end : end + 2] == "!?")
+    return Object(start, end, is_question)
+
+
+def has_condition(masked: str, found: Object) -> bool:
+    """Whether a condition stands in or behind the object, in the same sentence."""
+    stop = found.end
+    for end in re.finditer(r"[\n;!?]|\.(?=\s|\Z)|\bbut\b", masked[found.end : found.end + 200]):
+        stop = found.end + end.start()
+        break
+    else:
+        stop = found.end + 200
+    return bool(_IF.search(masked, found.start, stop))
+
+
+def _is_period_end(text: str, index: int) -> bool:
+    following = text[index + 1 : index + 2]
+    if following and not following.isspace():  # `...`, or a closing quote
+        return True
+    return ends_sentence(text, index)
+
+
+def _is_number(text: str, comma: int) -> bool:
+    """`10,000`"""
+    return text[comma - 1 : comma].isdecimal() and text[comma + 1 : comma + 2].isdecimal()
+
+
+def _end_of_list(text: str, commas: list[int], end: int) -> int | None:
+    """Where the list or the contrast that goes on behind the first comma ends."""
+    borders = [*commas[:9], end]
+    if _CONTRAST.match(text, commas[0] + 1):
+        return borders[1]
+    for position, comma in enumerate(commas[:9]):
+        item = text[comma + 1 : borders[position + 1]]
+        conjunction = _AND.search(item)
+        if conjunction is None:
+            if not _is_item(item):
+                return None
+            continue
+        before, after = item[: conjunction.start()], item[conjunction.end() :]
+        if before.strip() and not _is_item(before):
+            return None
+        alone = position == 0 and not before.strip()
+        return borders[position + 1] if _is_item(after, 4 if alone else 7) else None
+    return None
+
+
+def _is_item(text: str, most: int = 6) -> bool:
+    parts = text.split()
+    if not 1 <= len(parts) <= most:
+        return False
+    is_name = parts[0][0].isupper() and parts[0][0] != "I"  # Go is a language
+    if not is_name and parts[0].lower() in _NO_LIST_ITEM:
+        return False
+    return not any(it.lower() in _FINITE for it in parts)
+
+
+# --- objects that mean nothing later --------------------------------------------------------
+
+_THINGS = (
+    r"ones?|options?|approach(?:es)?|suggestions?|ideas?|choices?|versions?|answers?"
+    r"|alternatives?|solutions?|variants?"
+    r"|examples?|proposals?|way|part|thing|bit|point"
+)
+_ORDINALS = (
+    r"first|second|third|fourth|fifth|last|latter|former|other|others|same|previous|next|above"
+    r"|following|new|old|one|two|three"
+    r"|middle|top|bottom|left|right|1st|2nd|3rd|original|rest"
+)
+_EMPTY = re.compile(
+    rf"""(?ix)(?:
+      (?:it|this|these|those|them|him|her|me|us|you|they|one|ones|both|all|some|any|none|neither
+      |either|such|so|too|more
+        |most|less|best|better|worse|everything|anything|something|nothing|everyone|everybody
+        |someone|anyone|nobody|others|lots
+        |here|there|now|then|later|today|tomorrow|yesterday|already|yet|again|instead|not|to
+        |wisely|poorly|well|carefully|badly
+        |quickly|myself|ourselves|yours|hers|theirs|his|much|the\ most|the\ best|a\ lot
+        |very\ much|differently)
+        (?:\s+(?:too|better|more|most|best|all|a\ lot|so\ much|very\ much|much|now|as\ well|here
+        |there|guys|both|either|anymore|at\ all
+        |one|ones|then|instead|for\ now|this\ way|that\ way|again|yet|today|already|too\ much
+        |really|alone))*
+      | (?:it|them|him)\b(?!\s+(?:when|if|that)\s+(?!you\b|it\b|this\b|that\b)).*
+      | (?:this|these|those)\b.*
+      | that(?:'s)?(?:\s+(?:{_THINGS}|kind|sort|stuff|a\ lot|too|better|more|very\ much
+      |so\ much)\b.*)?
+      | that\s+(?:you|this|it|that)\b.*
+      | (?:both|all|any|some|none|neither|either|one|most|each|everything|lots|half
+      |parts?)\s+(?:of|about)\s+
+        (?:it|this|that|these|those|them|you|your)\b.*
+      | your\b.* | you(?!\s+to\b).*
+      | the\s+(?:\w+\s+)?(?:{_ORDINALS})(?:\s+(?:{_THINGS}))?(?:\s+(?:better|best|more|most
+      |instead|for\ now|too|please))?
+      | the\s+(?:\w+\s+)?(?:{_THINGS})(?:\s+(?:better|best|more|most|instead|for\ now|too
+      |you\b.*|we\b.*|that\s+you.*|above|below|here))?
+      | (?:a|an|another|some)\s+(?:\w+\s+)?(?:{_THINGS})
+      | (?:how|what|where|whatever|whichever|wherever|the\ way|the\ fact\ that|when)\s+(?:you
+      |your|this|that|it|things?)\b.*
+      | (?:option|choice|number|variant|version|plan|answer|solution|approach)\s+(?:\#?\w{{1,2}}
+      |one|two|three|four)
+      | \#?\d{{1,2}} | [a-d] | (?:the\s+)?(?:above|below|following|rest|change|changes|idea|plan
+      |sound|look|result)
+      | to\s+(?:do\s+(?:it|this|that|so)|say|admit|ask|bother|break\s+it|think|see\s+(?:it|that
+      |you).*|be\s+(?:that|the\s+one)|know|hear\s+(?:it|that)|differ)\b.*
+      | (?:do|try|use|keep|make|take|buy|change|fix|leave|skip|drop)\s+(?:it|this|that|so|them
+      |these|those|that\s+one|this\s+one)\b(?!\s+\w+\s+\w+).*
+      | (?:will|do|did|does|have|had|has|am|are|was|were|be|been|would|could|can|should
+      |is)(?:\s+(?:not|been|so|too))*
+      | (?:i|we|he|she|they)(?:'\w+)?\b(?!/).* | that\s+(?:i|we|he|she)(?:'\w+)?\b.* | (?:is|are
+      |was|were|has|had|does)\b.*
+    )"""
+)
+_SECRET_NAME = re.compile(
+    r"(?i)[\w.-]*(?:key|token|password|secret|bearer|url)s?\s*(?:is\b)?\s*[=:]*"
+)
+
+
+def means_nothing(text: str) -> bool:
+    """Whether the object says nothing to somebody who reads it without the conversation."""
+    text = text.replace("’", "'")
+    if REDACTED.search(text):
+        rest = _SECRET_NAME.sub("", REDACTED.sub("", text))
+        if not re.search(r"\w{2}", rest):
+            return True
+    if not text[0].isalnum() and not re.search(r"\w{2}", text):
+        return True
+    return bool(_EMPTY.fullmatch(text.rstrip(".:! ")))

@@ -1,0 +1,140 @@
+"""The verbs with which people say what they like, what they decided and what they usually do."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Category = Literal["preference", "decision", "pattern"]
+Polarity = Literal["positive", "negative"]
+
+
+@dataclass(frozen=True)
+class Verb:
+    """What a group of the pattern stands for. The object begins behind it."""
+
+    category: Category
+    polarity: Polarity
+    future: bool = False
+
+
+_ = r"[ \t\u00a0]{1,8}"
+_OFTEN = r"usually|always|typically|normally|generally|often|frequently|regularly"
+_SELDOM = r"never|rarely|seldom|hardly{_}ever".replace("{_}", _)
+_ADVERB = (
+    r"really|just|still|also|actually|absolutely|totally|definitely|mostly|mainly|truly|simply"
+    r"|personally|certainly|strongly"
+    r"|currently|particularly|especially|quite|much|now|only|finally|recently|ultimately|already"
+    r"|eventually|honestly|genuinely"
+    r"|deeply|greatly|obviously|clearly|naturally|even|both|all|so|very{_}much|kind{_}of"
+    r"|sort{_}of|kinda|almost|completely"
+    r"|firmly|secretly|sincerely|thoroughly|do|instead|therefore|then|vastly|slightly|first"
+    r"|long{_}ago|since|too|fully"
+).replace("{_}", _)
+_ADVERBS = rf"(?:(?:{_ADVERB}){_}){{0,3}}"
+_HABITS = rf"(?:(?:{_ADVERB}|{_OFTEN}){_}){{0,3}}"
+_LIKE = r"(?:prefer|like|love|enjoy|favou?r)"
+_HATE = r"(?:hate|dislike|avoid|despise|detest|loathe)"
+_NOT = rf"(?:do(?:n't|nt|{_}not))"
+_FAN = (
+    rf"(?:an?{_})?(?:(?:big|huge|great|real|true|massive|die-hard|lifelong|long-time|longtime"
+    rf"|total){_}){{0,2}}fans?{_}of"
+)
+_ADOPT = rf"(?:use|adopt|go{_}with|switch{_}to)"
+_GOING = rf"(?:going{_}to|gonna)"
+_CHOSE = (
+    rf"(?:chose|picked|selected|decided{_}(?:to|on)|decided|went{_}with|settled{_}on"
+    rf"|opted{_}for|switched{_}to)"
+)
+_CHOSEN = (
+    rf"(?:chosen|picked|selected|decided{_}(?:to|on)|decided|gone{_}with|settled{_}on"
+    rf"|opted{_}for|switched{_}to)"
+)
+_REFUSED = (
+    rf"(?:(?:decided|chose|chosen|opted){_}not{_}to|(?:decided|opted){_}against|stopped{_}using)"
+)
+
+VERBS = {
+    "likes": Verb("preference", "positive"),
+    "dislikes": Verb("preference", "negative"),
+    "will": Verb("decision", "positive", future=True),
+    "chose": Verb("decision", "positive"),
+    "refuses": Verb("decision", "negative"),
+    "wont": Verb("decision", "negative", future=True),
+    "habit": Verb("pattern", "positive"),
+    "no_habit": Verb("pattern", "negative"),
+}
+
+
+def _pattern(subject: str, am: str, have: str, will: str, would: str) -> re.Pattern[str]:
+    """The pattern for one person. `am`, `have` …: that person's forms, contracted ones too.
+
+    The groups are named after `VERBS`; the digit only keeps their names apart.
+    """
+    return re.compile(
+        rf"""(?ix)(?:
+        {subject}{_}{_HABITS}(?:
+            (?P<dislikes0>
+                {_NOT}{_}{_ADVERBS}{_LIKE} | (?:no{_}longer|{_SELDOM}){_}{_LIKE} | prefer{_}not
+                | {_HATE}
+              | can(?:'t|t|not|{_}not){_}{_ADVERBS}stand
+            )
+          | (?P<likes0>{_LIKE})
+          | (?P<wont0>won'?t{_}(?:ever{_})?{_ADVERBS}{_ADOPT})
+          | (?P<refuses0>{_REFUSED}|no{_}longer{_}use)
+          | (?P<chose0>{_CHOSE})
+          | (?P<no_habit0>
+                {_SELDOM} | tend{_}not{_}to | {_NOT}{_}{_ADVERBS}(?:{_OFTEN}|tend{_}to)
+                | (?:{_OFTEN}){_}{_NOT}
+            )
+          | (?P<habit0>{_OFTEN}|tend{_}to)
+        )
+      | {am}{_}{_ADVERBS}(?:
+            (?P<dislikes1>
+                (?:not|no{_}longer){_}{_ADVERBS}(?:much{_}of{_})?{_FAN} | no{_}(?:big{_})?fans?{_}of
+            )
+          | (?P<likes1>(?:(?:{_OFTEN}){_})?{_FAN})
+          | (?P<wont1>not{_}{_ADVERBS}(?:{_GOING}{_}{_ADOPT}|going{_}with))
+          | (?P<will1>{_GOING}{_}{_ADVERBS}{_ADOPT}|going{_}with)
+          | (?P<no_habit1>{_SELDOM}|not{_}(?:{_OFTEN}))
+          | (?P<habit1>{_OFTEN})
+        )
+      | {have}{_}{_ADVERBS}(?: (?P<refuses2>{_REFUSED}) | (?P<chose2>{_CHOSEN}) )
+      | {will}{_}{_ADVERBS}(?:
+            (?P<wont3>(?:not|never){_}(?:ever{_})?{_ADOPT}) | (?P<will3>{_ADOPT})
+        )
+      | {would}{_}{_ADVERBS}(?:
+            (?P<dislikes4>(?:rather|prefer){_}not) | (?P<likes4>rather|prefer)
+        )
+      | (?:{_OFTEN})[ \t]{{0,8}},?{_}{subject}(?:
+            (?P<no_habit5>{_}{_NOT}) | (?P<habit5>)(?!{_}{_HABITS}(?:{_LIKE}|{_HATE})\b)
+        )
+        )(?![\w'-])"""
+    )
+
+
+def find_verb(pattern: re.Pattern[str], text: str, start: int) -> tuple[Verb, int] | None:
+    """The verb whose statement begins here, and where it ends."""
+    found = pattern.match(text, start)
+    if found is None or found.lastgroup is None:
+        return None
+    return VERBS[found.lastgroup[:-1]], found.end()
+
+
+# Where a statement may begin: the pattern is tried there and nowhere else.
+_SUBJECT = rf"(?<![\w'./@#-])(?:{{}}|{_OFTEN})(?![\w/@.-])"
+FIRST_PERSON_START = re.compile("(?i)" + _SUBJECT.format("i|we|my|our|im|ive|ill|id|weve"))
+SECOND_PERSON_START = re.compile("(?i)" + _SUBJECT.format("you|your|youre|youve|youll|youd"))
+FIRST_PERSON = _pattern(
+    subject="(?:i|we)",
+    am=rf"(?:i'?m|i{_}am|we're|we{_}are)",
+    have=rf"(?:i'?ve|i{_}have|we'?ve|we{_}have)",
+    will=rf"(?:i'?ll|i{_}will|we'll|we{_}will)",
+    would=rf"(?:i'?d|i{_}would|we'd|we{_}would)",
+)
+SECOND_PERSON = _pattern(
+    subject="you",
+    am=rf"(?:you'?re|you{_}are)",
+    have=rf"(?:you'?ve|you{_}have)",
+    will=rf"(?:you'?ll|you{_}will)",
+    would=rf"(?:you'?d|you{_}would)",
+)

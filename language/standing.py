@@ -1,0 +1,184 @@
+"""Whether somebody states what follows, judged by what stands before it in the sentence.
+
+`I prefer tea` is a statement after nothing, after `but`, after `I told you that`; it is none after
+`if`, `my wife thinks`, `the editor that` or `maybe`.
+"""
+
+import re
+from enum import Enum
+
+from language.masking import HIDDEN
+from language.words import words
+
+
+class Standing(Enum):
+    """What the words before a clause make of it."""
+
+    STATED = 1
+    DENIED = -1  # `I don't think`
+    NOT_STATED = 0
+
+
+LETTER = re.compile(r"[^\W\d_]")
+LEADING_MARKS = re.compile(r"\A[\W\d_]*(?:[a-zA-Z]\)\s+)?")
+# What was said before these words does not govern what comes after them.
+_NEW_CLAUSE = re.compile(
+    r"(?i)[;]|\b(?:but|however|nevertheless|(?<!even )though|although|whereas|even though"
+    r"|so(?! that\b| far| long| much)"
+    r"|(?<!not )(?<!just )(?<!only )because|since|yet|and now)\b"
+)
+_ADVERBS = (
+    r"(?:(?:also|already|just|really|still|do|have|actually|once|always|honestly|even"
+    r"|certainly)\s+){0,3}"
+)
+_SAID = (
+    r"(?:think|believe|guess|feel|know|said|mentioned|admit|reali[sz]ed?|noticed|swear|repeat"
+    r"|mean|found|decided"
+    r"|confess|reckon|figured?|say|told\s+(?:you|him|her|them|us|everyone|everybody|people|\w+))"
+)
+_GOVERNED = re.compile(
+    rf"(?ix)(?:\A|(?<=[\s,(—–-]))(?:"
+    rf"(?:i|we)\s+{_ADVERBS}{_SAID}(?:\s+(?:before|earlier|already|once|again|clearly|yesterday"
+    rf"|today))?"
+    rf"|(?:i|we)(?:'?ve|\s+have)\s+{_ADVERBS}(?:said|told\s+you|mentioned|decided|reali[sz]ed"
+    rf"|noticed|found)"
+    r"|i\s+(?:must|have\s+to|should|gotta|need\s+to|can)\s+(?:say|admit|add|mention|confess|note)"
+    r"|i\s+(?:forgot\s+to|wanted\s+to|want\s+to)\s+(?:say|mention|add|tell\s+you)"
+    r"|i\s+(?:want|need|would\s+like)\s+you\s+to\s+(?:know|remember)|i(?:'d"
+    r"|\s+would)\s+(?:also\s+)?(?:say|add)"
+    r"|(?:(?:please|also|just|and|always)\s+)*(?:remember|note|know|keep\s+in\s+mind"
+    r"|bear\s+in\s+mind"
+    r"|do(?:n't|nt|\s+not)\s+forget|never\s+forget|be\s+aware|mind\s+you)"
+    r"|you\s+(?:(?:should|already|do|must)\s+)*know|let\s+me\s+(?:tell\s+you|say|add)"
+    r"|(?:as|like)\s+(?:i|you)(?:'?ve|\s+have)?\s+(?:already\s+)?(?:said|mentioned|told\s+you"
+    r"|know|say)(?:\s+(?:before|earlier))?"
+    r"|just\s+so\s+you\s+know|(?:it\s+)?turns\s+out|given|now|the\s+fact\s+is|the\s+truth\s+is"
+    r"|for\s+(?:the\s+record|your\s+information)"
+    r")(?:\s+that)?[\s,:—–-]*\Z"
+)
+DENIAL = re.compile(
+    r"(?i)(?:\A|(?<=[\s,(]))(?:i|we)\s+(?:really\s+|honestly\s+)?(?:do(?:n't|nt"
+    r"|\s+not))\s+(?:really\s+)?"
+    r"(?:think|believe|feel)(?:\s+that)?\s*\Z"
+)
+_HARMLESS = re.compile(
+    r"(?ix)\bif\s+(?:you\s+(?:ask\s+me|must\s+know)|possible|i(?:'m|\s+am)\s+(?:being\s+)?honest"
+    r"|anything"
+    r"|i\s+(?:have|had)\s+(?:to\s+choose|the\s+choice|a\s+choice)|that\s+helps)\b"
+    r"|\b(?:i|we)\s+(?:\w+ly\s+)?(?:think|believe|guess|feel|know|mean|say|said|told\s+\w+|hear"
+    r"|see|understand)\b"
+    r"|\b(?:i|we)\s+do(?:n't|nt|\s+not)\s+(?:think|believe|know|feel|say)\b"
+)
+CONDITION = (
+    r"if|unless|whether|suppos(?:e|ing)|imagin(?:e|ing)|assum(?:e|ing)|pretend(?:ing)?|maybe"
+    r"|perhaps|possibly|probably"
+    r"|might|doubt|unsure|wish|wonder(?:ing)?|hypothetically|theoretically|either|otherwise|lied"
+    r"|lying|joking|kidding"
+    r"|would|dream(?:ed|t|ing)?|in\s+case|as\s+though|only\s+then|not\s+(?:\w+\s+)?(?:sure"
+    r"|certain|true|convinced)|n't\s+sure"
+)
+_OTHERS = (
+    r"says?|said|saying|tells?|told|telling|thinks?|thought|thinking|believes?|believed"
+    r"|claim(?:s|ed|ing)?|insist(?:s|ed)?"
+    r"|assum(?:es|ed)|jokes?|joked|knows?|knew|wr(?:ites|ote|iting)|shout(?:s|ed)?|yell(?:s|ed)?"
+    r"|repl(?:y|ies|ied)"
+    r"|answer(?:s|ed)|complain(?:s|ed)?|argu(?:es|ed)|whisper(?:s|ed)?|remark(?:s|ed)"
+    r"|announc(?:es|ed)|remind(?:s|ed)?"
+    r"|heard|hears?|guess(?:es|ed)?|accus(?:es|ed)|according\s+to|convinced|notic(?:es|ed)"
+    r"|suspect(?:s|ed)?|expect(?:s|ed)?"
+    r"|translate|rewrite|rephrase|paraphrase|proofread|summari[sz]e|repeat|false|lie|myth|untrue"
+)
+_GOVERNS = re.compile(rf"(?i)\b(?:{CONDITION}|{_OTHERS})\b")
+_LAST_WORD = re.compile(r"([^\W_][\w'’-]*)\s*\Z")
+_BEFORE_STATEMENT = words(
+    """
+    absolutely actually ah aha also always and anyway anyways apparently as basically btw
+    certainly clearly currently eventually fair finally first frankly fwiw generally haha
+    hello hey hi hmm honestly hopefully imho imo indeed instead lately lol look luckily
+    mostly nah naturally no normally now nowadays obviously often oh ok okay personally
+    plus please recently regularly seriously similarly sometimes sorry still sure surely
+    tbh thanks then therefore thus today tonight tomorrow too truthfully typically
+    ultimately unfortunately usually well while yeah yep yes yesterday
+    """
+)
+_SUBORDINATES = words(
+    """
+    after am are before but can could did do does don't for had has have how if is like
+    may must nor of once or shall should than that the till to until was were what
+    whatever when whenever where wherever whether which whichever who whom whose why will
+    with would
+    """
+)
+# A sentence that begins with one of these puts a place, time or reason before its subject.
+_BEGINS_ADVERBIAL = words(
+    """
+    according after among around as at because before besides between by compared
+    concerning depending despite due during each every for from given in inside last
+    lately most next of on once out over regarding right since some sometimes these this
+    throughout to today under until upon via when whenever while with within without
+    yesterday
+    """
+)
+# What will be done then is not decided yet.
+_NOT_YET = words("after once until when whenever")
+_AS_BEFORE = words("long soon many often far same such")
+
+
+def judge(prefix: str, *, future: bool = False) -> Standing:
+    """What the beginning of a sentence makes of the clause in the first person behind it.
+
+    `future`: the clause says what will be done.
+    """
+    prefix = LEADING_MARKS.sub("", prefix, count=1)
+    stated = Standing.STATED
+    for _ in range(3):
+        prefix = _after_new_clause(prefix)
+        if not LETTER.search(prefix):
+            return Standing.NOT_STATED if HIDDEN in prefix[-2:] else stated
+        if denied := DENIAL.search(prefix):
+            stated, prefix = Standing.DENIED, prefix[: denied.start()]
+        elif governed := _GOVERNED.search(prefix):
+            prefix = prefix[: governed.start()]
+        else:
+            break
+    if not LETTER.search(prefix):
+        return stated
+    if _GOVERNS.search(_HARMLESS.sub(" ", prefix)):
+        return Standing.NOT_STATED
+    return stated if _is_complete(prefix, future) else Standing.NOT_STATED
+
+
+def judge_run_on(before: str) -> Standing:
+    """The same, where no sentence begins: only what stands right before the clause counts."""
+    last = _LAST_WORD.search(before.rstrip())
+    follows = last is not None and last[1].lower() in _SUBORDINATES
+    return Standing.NOT_STATED if follows or _GOVERNS.search(before) else Standing.STATED
+
+
+def _after_new_clause(prefix: str) -> str:
+    end = 0
+    for found in _NEW_CLAUSE.finditer(prefix):
+        end = found.end()
+    return prefix[end:].lstrip(" \t,")
+
+
+def _is_complete(prefix: str, future: bool) -> bool:
+    """Whether the subject behind this begins a clause, and does not continue one."""
+    text = prefix.rstrip()
+    first = text.split(None, 1)[0].lower().strip(",")
+    if future and first in _NOT_YET:
+        return False
+    if text[-1] in ",:—–-(|/" or text[-1] in "\"'”’)*":
+        return True
+    last = _LAST_WORD.search(text)
+    if last is None:
+        return text[-1] != HIDDEN
+    word = last[1].lower().replace("’", "'")
+    if word == "as":
+        before = text[: last.start()].split()[-1:]
+        return not before or before[0].lower() not in _AS_BEFORE
+    if word in _BEFORE_STATEMENT:
+        return True
+    if word in _SUBORDINATES:
+        return False
+    return first in _BEGINS_ADVERBIAL

@@ -1,0 +1,47 @@
+"""The table of sentences and the facts in them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from language.facts import Speaker
+
+# polarity, key, content
+Expected = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Phrase:
+    situation: str
+    text: str
+    speaker: Speaker
+    facts: frozenset[Expected]
+
+    def __str__(self) -> str:
+        return self.text.encode("unicode_escape").decode()
+
+
+def read(name: str) -> list[Phrase]:
+    phrases, situation = [], ""
+    for line in (Path(__file__).parent / name).read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            situation = line[3:]
+        elif line and not line.startswith("# "):
+            phrases.append(_phrase(situation, line))
+    return phrases
+
+
+def _phrase(situation: str, line: str) -> Phrase:
+    text, arrow, expected = line.partition(" =>")
+    assert arrow, f"no => in {line!r}"
+    speaker: Speaker = "user"
+    if text.startswith("A: "):
+        text, speaker = text[3:], "assistant"
+    text = text.replace("\\n", "\n")
+    facts = [_fact(text, it) for it in expected.split(" ;; ") if it.strip()]
+    return Phrase(situation, text, speaker, frozenset(facts))
+
+
+def _fact(text: str, expected: str) -> Expected:
+    head, _, content = expected.strip().partition(" | ")
+    polarity = {"+": "positive", "-": "negative"}[head[0]]
+    return polarity, head[1:].strip(), content.strip() or text.strip().rstrip(".!")
