@@ -219,7 +219,7 @@ def bad_tokens(owner: str) -> dict[str, str]:
             {"sub": owner, "exp": far}, "another secret of thirty-two bytes", algorithm="HS256"
         ),
         "unsigned": signed(owner).rpartition(".")[0] + ".",
-        "none": jwt.encode({"sub": owner, "exp": far}, None, algorithm="none"),
+        "none": jwt.encode({"sub": owner, "exp": far}, "", algorithm="none"),
         "other algorithm": jwt.encode({"sub": owner, "exp": far}, SECRET * 2, algorithm="HS512"),
         "without sub": jwt.encode({"exp": far}, SECRET, algorithm="HS256"),
         "empty sub": signed(""),

@@ -1,0 +1,139 @@
+"""The resumer on a real Redis: the rulings of responses hold there, too."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from tests.acceptance.command import Running, running
+from tests.acceptance.conversations.conftest import COMMAND, KEYS
+from tests.acceptance.conversations.people import SECONDS, Agent, User
+
+# The same tests, on the server of this module.
+from tests.acceptance.conversations.test_responses import (  # noqa: F401
+    Follower,
+    test_ruling_37_a_response_has_a_largest_size,
+    test_ruling_37_an_end_can_be_repeated_and_nothing_else,
+    test_ruling_37_offsets_count_characters,
+    test_ruling_37_one_response_at_a_time_and_one_writer,
+    test_ruling_38_events,
+    test_ruling_38_going_on_where_one_was,
+    test_ruling_39_nothing_recorded_after_a_revocation_reaches_the_revoked,
+    test_ruling_39_text_reaches_clients_of_every_worker,
+    test_ruling_40_cancelling,
+    test_ruling_40_which_conversations_have_a_response_in_progress,
+    test_ruling_41_however_it_ends_the_text_is_stored,
+    test_ruling_41_silence_aborts_and_keeps_the_text,
+)
+from tests.conftest import database_url, execute
+
+REDIS = shutil.which("redis-server")
+pytestmark = pytest.mark.skipif(REDIS is None, reason="redis-server is not installed")
+
+
+class Redis:
+    """A redis-server on a unix socket."""
+
+    def __init__(self, folder: Path) -> None:
+        self.socket = folder / "redis.sock"
+        self.process = subprocess.Popen(
+            [str(REDIS), "--port", "0", "--unixsocket", str(self.socket), "--save", ""],
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+        )
+        deadline = time.monotonic() + SECONDS
+        while not self.socket.exists():
+            assert time.monotonic() < deadline, "redis-server does not start"
+            time.sleep(0.05)
+
+    @property
+    def url(self) -> str:
+        return f"unix://{self.socket}"
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture(scope="module")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
+    server = Redis(tmp_path_factory.mktemp("redis"))
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def server(
+    cluster: str, redis_server: Redis, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
+    name = f"redis_{uuid.uuid4().hex}"
+    execute(cluster, f'CREATE DATABASE "{name}"')
+    with running(
+        "--dev-auth",
+        "--listen=127.0.0.1:0",
+        "--workers=2",
+        "--plugin-url=http://127.0.0.1:9",
+        f"--database-url={database_url(cluster, name)}",
+        f"--data-dir={tmp_path_factory.mktemp('data')}",
+        environment={
+            **KEYS,
+            "MEMORY_CONVERSATIONS_RESUMER": "redis",
+            "MEMORY_CONVERSATIONS_REDIS_URL": redis_server.url,
+            "MEMORY_CONVERSATIONS_RESPONSE_IDLE_SECONDS": "5",
+        },
+        command=COMMAND,
+    ) as server:
+        yield server
+    execute(cluster, f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture
+def user(server: Running) -> Callable[[str], User]:
+    return lambda name: User(server.address, f"{name}-{uuid.uuid4().hex}")
+
+
+def test_health_names_the_resumer(alice: User) -> None:
+    assert alice.get("/v1/health")["responseResumer"] == "redis"
+
+
+def test_text_is_in_redis_until_the_response_ends(
+    alice: User, bot: Agent, redis_server: Redis
+) -> None:
+    talk = alice.start("hello")
+    answer = bot.records(talk)
+    answer.adds("some text")
+    client = redis.Redis.from_url(redis_server.url, decode_responses=True)
+    with client:
+        key = f"memory-conversations:{answer.id}:text"
+        assert client.lrange(key, 0, -1) == ["0:some text"]
+        assert client.ttl(key) > 0
+    answer.adds(complete=True)
+    assert alice.get(f"{talk.user}/response?stream=false")["content"] == "some text"
+
+
+def test_a_redis_that_does_not_answer_is_503_and_comes_back(
+    alice: User, bot: Agent, redis_server: Redis
+) -> None:
+    talk = alice.start("hello")
+    answer = bot.records(talk)
+    answer.adds("one")
+    os.kill(redis_server.process.pid, signal.SIGSTOP)
+    try:
+        refused = bot.send("POST", answer.path, json={"content": "two", "offset": 3})
+        assert refused.status_code == 503
+        assert refused.headers["retry-after"]
+        # Everything else works on.
+        alice.say(talk, "still here")
+    finally:
+        os.kill(redis_server.process.pid, signal.SIGCONT)
+    deadline = time.monotonic() + SECONDS
+    while bot.send("POST", answer.path, json={"content": "two", "offset": 3}).status_code == 503:
+        assert time.monotonic() < deadline
+    assert alice.get(f"{talk.user}/response?stream=false")["content"] == "onetwo"
