@@ -175,6 +175,15 @@ class Trial:
         body = {"namespaces": list(namespaces)} | fields
         return await self.send("POST", "/v1/memories/list", body)
 
+    async def count(self, *namespaces: str, **fields: Any) -> Exchange:
+        """POST a count."""
+        body = {"namespaces": list(namespaces)} | fields
+        return await self.send("POST", "/v1/memories/count", body)
+
+    async def get(self, memory_id: str, name: str) -> Exchange:
+        """GET a memory in the name of a namespace."""
+        return await self.send("GET", f"/v1/memories/{memory_id}?namespace={name}")
+
     def _fitted(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """The fields with an embedding of the plugin's one dimension: zeros change no angle."""
         vector = fields.get("embedding")

@@ -107,6 +107,49 @@ async def listing(trial: Trial) -> None:
     _judge(trial, "list", works, answer.shown)
 
 
+@check(
+    "negotiation.filter",
+    "filter: named in HealthResponse.extensions; a plugin ignores fields that it does not know.",
+)
+async def filtering(trial: Trial) -> None:
+    """Searches with `created_before` between two memories. Without the extension: finds both."""
+    name = await trial.namespace()
+    await trial.written(name, "older")
+    await trial.sleep(0.02)
+    await trial.written(name, "newer")
+    newer = next(row for row in await trial.found(name) if row.content == "newer")
+    found = await trial.contents(name, created_before=format_time(newer.created_at))
+    works = found == ["older"]
+    if not trial.claims("filter") and not works:
+        expect_equal("all memories, as without the filter", len(found), 2)
+    _judge(trial, "filter", works, f"a search that returned {found}")
+
+
+@check("negotiation.browse", "browse: named in HealthResponse.extensions; POST /v1/memories/count.")
+async def browse(trial: Trial) -> None:
+    """Counts one memory. Without the extension: 404 or 405 with the Error envelope."""
+    name = await trial.namespace()
+    await trial.written(name, "one")
+    answer = await trial.count(name)
+    if not trial.claims("browse") and answer.status in (404, 405):
+        answer.envelope()
+        return
+    works = answer.status == 200 and answer.object.get("count") == 1
+    _judge(trial, "browse", works, answer.shown)
+
+
+@check("negotiation.get", "get: named in HealthResponse.extensions; GET /v1/memories/{id}.")
+async def get(trial: Trial) -> None:
+    """Reads one memory. Without the extension: 404 or 405 with the Error envelope."""
+    name = await trial.namespace()
+    answer = await trial.get(await trial.written(name, "one"), name)
+    if not trial.claims("get") and answer.status in (404, 405):
+        answer.envelope()
+        return
+    works = answer.status == 200 and answer.object.get("content") == "one"
+    _judge(trial, "get", works, answer.shown)
+
+
 @check("negotiation.ignores-unknown-fields", "Unknown fields in a request are ignored.")
 async def ignores_unknown_fields(trial: Trial) -> None:
     """Sends a field of a later contract version with every request that has a body."""

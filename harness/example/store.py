@@ -5,12 +5,13 @@ No method awaits anything, so each is atomic: a reader sees all of a write or no
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from uuid import UUID, uuid4
 
 from contract import (
     BatchWrite,
+    CountGroup,
     CountRequest,
     CountResponse,
     Forbidden,
@@ -193,10 +194,10 @@ class Store:
 
     def list_page(self, body: ListRequest) -> ListResponse:
         """One page; the cursor says where the page before ended."""
-        rows, request = self.matching(body), fingerprint(body)
+        rows, request = self.matching(body), self.fingerprint(body)
         latest = self.written
         if body.order == "newest":
-            rows.sort(key=lambda row: newest_first(row.created_at, row.id))
+            rows.sort(key=self.newest_first)
         else:
             rows.sort(key=lambda row: row.id)
         if body.cursor is not None:
@@ -212,25 +213,41 @@ class Store:
             else None,
         )
 
+    def fingerprint(self, body: ListRequest) -> str:
+        """What a cursor belongs to."""
+        return fingerprint(body)
+
     def comes_after(self, cursor: Cursor, row: Row, order: str) -> bool:
         """Whether a row belongs to a page after the cursor's."""
         if order == "id":
             return row.id > cursor.id
         last = newest_first(cursor.created_at, cursor.id)
-        return row.number <= cursor.latest and newest_first(row.created_at, row.id) > last
+        return row.number <= cursor.latest and self.newest_first(row) > last
+
+    def newest_first(self, row: Row) -> tuple[timedelta, UUID]:
+        """The key of the order `newest`."""
+        return newest_first(row.created_at, row.id)
 
     def count(self, body: CountRequest) -> CountResponse:
         """How many live rows match, and how many have each value of a field."""
         rows = self.matching(body)
         if body.group_by is None:
             return CountResponse(count=len(rows))
-        return CountResponse(count=len(rows), groups=group(rows, body.group_by))
+        return CountResponse(count=len(rows), groups=self.group(rows, body.group_by))
+
+    def group(self, rows: list[Row], field: str) -> list[CountGroup]:
+        """How many rows have each value of a field."""
+        return group(rows, field)
 
     # What is alive
 
     def matching(self, body: SearchRequest | ListRequest | CountRequest) -> list[Row]:
         """The live rows that a request is about."""
-        return [row for row in self.live_rows(body.namespaces) if matches(row, body)]
+        return [row for row in self.live_rows(body.namespaces) if self.is_wanted(row, body)]
+
+    def is_wanted(self, row: Row, body: SearchRequest | ListRequest | CountRequest) -> bool:
+        """Whether a row has the kinds, the times and the fields that a request asks for."""
+        return matches(row, body)
 
     def live_space(self, name: str) -> Space | None:
         """The namespace, unless it does not exist or has expired."""

@@ -119,6 +119,9 @@ class InertList(_Claims):
     "negotiation.propagation",
     "negotiation.batch",
     "negotiation.list",
+    "negotiation.filter",
+    "negotiation.browse",
+    "negotiation.get",
     only_warns=True,
 )
 class TooModest(ExamplePlugin):
