@@ -24,8 +24,8 @@ from recall.mcp_http import McpEndpoint
 from recall.proxy import Proxy
 from recall.rest import memory_routes, single_routes
 from recall.settings import Settings
-from recall.tools import Tools
 from recall.worker import SCHEMA_NAME, Worker
+from serving.background import background
 from serving.guard import application
 from serving.metrics import Metrics, metrics_route
 from serving.plugin import plugin_for
@@ -72,11 +72,11 @@ def create_app(settings: Settings) -> ASGIApp:
     metrics = Metrics("memory_recall")
     worker = Worker(settings, metrics)
 
-    mcp = McpEndpoint(worker, Tools(worker), MAX_BODY)
+    mcp = McpEndpoint(worker, MAX_BODY)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        async with worker.running(), mcp.running():
+        async with worker.running(), background(mcp.run):
             yield
 
     async def health(_request: Request) -> Response:

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 import typer
 
 from recall.app import create_app, prepare, stores
-from recall.mcp_stdio import serve_stdio
 from recall.memory import is_owner
 from recall.protocol import PassingProtocol
 from recall.settings import Settings
@@ -41,6 +40,8 @@ def mcp(
     **values: Any,
 ) -> None:
     """Serve the MCP tools on stdin and stdout, as an editor starts them."""
+    from recall.mcp_stdio import serve_stdio  # the SDK takes a second to load
+
     if owner is not None and not is_owner(owner):
         raise BadSetting("--owner must have 1 to 200 characters, without control characters")
     settings = Settings(**_with_flags_before(context, values))

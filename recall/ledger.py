@@ -4,6 +4,7 @@ The memories themselves lie in the plugin. The ledger is what makes one writer a
 of them, on any number of workers, and what tells every worker that something was changed.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -90,13 +91,15 @@ class Writing:
 class Ledger:
     """Recall's own tables about memories."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, writers: int = 4) -> None:
         self._database = database
+        # A writer holds a connection while it waits for the plugin; some are left for readers.
+        self._writers = asyncio.Semaphore(writers)
 
     @asynccontextmanager
     async def writing(self, *, is_edit: bool) -> AsyncIterator[Writing]:
         """Around the writing of memories. `is_edit`: by REST or MCP, so chosen blocks are void."""
-        async with self._database.transaction() as connection:
+        async with self._writers, self._database.transaction() as connection:
             writing = Writing(connection, is_edit=is_edit)
             yield writing
             await writing.finish()

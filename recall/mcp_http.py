@@ -1,19 +1,24 @@
-"""MCP at `/mcp`: stateless streamable HTTP, for API keys and the management token."""
+"""MCP at `/mcp`: stateless streamable HTTP, for API keys and the management token.
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
+The official SDK takes a second to load. Nobody who wants to chat should wait for it, so it is
+loaded while the worker already serves.
+"""
 
-from mcp.server import ServerRequestContext
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+import asyncio
+from typing import TYPE_CHECKING, Any
+
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from recall.access import bearer_of, same
+from recall.caller import Caller
 from recall.errors import Denied, Unauthorized
 from recall.gate import is_same_origin
-from recall.tools import Caller, Tools, mcp_server
 from recall.worker import Worker
+
+if TYPE_CHECKING:
+    from mcp.server import ServerRequestContext
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 _CALLER = "recall.caller"
 
@@ -21,25 +26,30 @@ _CALLER = "recall.caller"
 class McpEndpoint:
     """The ASGI application behind `/mcp`."""
 
-    def __init__(self, worker: Worker, tools: Tools, max_body: int) -> None:
+    def __init__(self, worker: Worker, max_body: int) -> None:
         self._worker = worker
-        self._sessions = StreamableHTTPSessionManager(
-            mcp_server(tools, _caller),
-            json_response=True,
-            stateless=True,
-            max_request_body_size=max_body,
-        )
+        self._max_body = max_body
+        self._ready: asyncio.Future[StreamableHTTPSessionManager] | None = None
 
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Around the life of a worker."""
-        async with self._sessions.run():
-            yield
+    async def run(self) -> None:
+        """Load the SDK and serve until cancelled."""
+        sessions = await asyncio.to_thread(_sessions, self._worker, self._max_body)
+        async with sessions.run():
+            self._loaded().set_result(sessions)
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self._ready = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope)
-        scope[_CALLER] = await self._let_in(request)
-        await self._sessions.handle_request(scope, receive, send)
+        scope[_CALLER] = await self._let_in(Request(scope))
+        sessions = await asyncio.shield(self._loaded())
+        await sessions.handle_request(scope, receive, send)
+
+    def _loaded(self) -> "asyncio.Future[StreamableHTTPSessionManager]":
+        if self._ready is None:
+            self._ready = asyncio.get_running_loop().create_future()
+        return self._ready
 
     async def _let_in(self, request: Request) -> Caller:
         if request.headers.get("origin") is not None and not is_same_origin(request):
@@ -56,7 +66,20 @@ class McpEndpoint:
         return Caller(key.id)
 
 
-async def _caller(context: ServerRequestContext[Any]) -> Caller:
+def _sessions(worker: Worker, max_body: int) -> "StreamableHTTPSessionManager":
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from recall.tools import Tools, mcp_server
+
+    return StreamableHTTPSessionManager(
+        mcp_server(Tools(worker), _caller),
+        json_response=True,
+        stateless=True,
+        max_request_body_size=max_body,
+    )
+
+
+async def _caller(context: "ServerRequestContext[Any]") -> Caller:
     caller = None if context.request is None else context.request.scope.get(_CALLER)
     if not isinstance(caller, Caller):
         raise Unauthorized("nobody is known to call")

@@ -6,8 +6,9 @@ from typing import Any
 from mcp.server import ServerRequestContext
 from mcp.server.stdio import stdio_server
 
+from recall.caller import Caller
 from recall.settings import Settings
-from recall.tools import Caller, Tools, mcp_server
+from recall.tools import Tools, mcp_server
 from recall.worker import Worker
 from serving.metrics import Metrics
 

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 from contract import MemoryClient
 from recall.embedding import Embedding
 from recall.ledger import Ledger, Writing
+from recall.locks import Locks
 from recall.memory import SHARED, Memory, MemoryType, from_row, memory_id, namespace_of, now
 from recall.plugin import Plugin, Scan, walk
 from recall.selection import Selection
@@ -78,7 +79,7 @@ class MemoryStore:
         self.ledger = ledger
         self.embedder = embedder
         self._owners: set[str] = {SHARED}
-        self._locks: dict[str, asyncio.Lock] = {}
+        self._locks = Locks()
 
     # Writing
 
@@ -299,21 +300,17 @@ class MemoryStore:
     async def _writing(
         self, ids: Collection[str], *, is_edit: bool
     ) -> AsyncIterator[Writing | None]:
-        if self.ledger is not None:
+        """Around the writing of some memories: nobody else writes them meanwhile.
+
+        Those who wait in this process do so here, and hold no connection to the database.
+        """
+        async with self._locks.hold(ids):
+            if self.ledger is None:
+                yield None
+                return
             async with self.ledger.writing(is_edit=is_edit) as writing:
                 await writing.lock(ids)
                 yield writing
-            return
-        locks = [self._locks.setdefault(one, asyncio.Lock()) for one in sorted(set(ids))]
-        for lock in locks:
-            await lock.acquire()
-        try:
-            yield None
-        finally:
-            for one, lock in zip(sorted(set(ids)), locks, strict=True):
-                lock.release()
-                if not lock.locked():
-                    self._locks.pop(one, None)
 
     async def _current(self, drafts: Collection[Draft]) -> dict[str, Memory]:
         found = await asyncio.gather(

@@ -6,7 +6,6 @@ arguments is a tool error, which the model can read and correct.
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 import mcp_types as types
@@ -14,7 +13,8 @@ from mcp.server import Server, ServerRequestContext
 
 from contract import MemoryPluginError
 from postgres.errors import StoreUnavailable
-from recall.errors import ApiError, Denied, invalid
+from recall.caller import Caller
+from recall.errors import ApiError
 from recall.memory import MEMORY_TYPES
 from recall.requests import AddArguments, ClearArguments, SearchArguments, check
 from recall.retrieval import RetrievalConfig, retrieve
@@ -38,23 +38,6 @@ _OUTPUT = {
     "properties": {"success": {"type": "boolean"}, "data": {"type": "object"}},
     "required": ["success"],
 }
-
-
-@dataclass(frozen=True)
-class Caller:
-    """Who calls: an owner for itself only, or (None) the operator for every owner."""
-
-    owner: str | None
-
-    def chosen(self, asked: str | None) -> str:
-        """The owner whose memories are meant; raises `ApiError` where that may not be."""
-        if self.owner is None:
-            if asked is None:
-                raise invalid("apiKeyId", "is required")
-            return asked
-        if asked not in (None, self.owner):
-            raise Denied("apiKeyId: an API key has its own memories only")
-        return self.owner
 
 
 class Tools:

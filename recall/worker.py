@@ -52,7 +52,7 @@ class Worker:
             refresh=10.0,
             breaker=Breaker(rest=_BREAKER_REST),
         )
-        self.ledger = Ledger(self.database)
+        self.ledger = Ledger(self.database, writers=max(1, settings.pool_size // 2))
         self.store = MemoryStore(self.client, self.ledger)
         self.usage = Usage(self.database)
         self.watch = Watch(self.database, self._configured)
