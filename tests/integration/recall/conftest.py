@@ -17,7 +17,7 @@ def _model() -> Iterator[Model]:
         yield running
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def model(_model: Model) -> Model:
     """The scripted model, as good as new."""
     _model.reset()

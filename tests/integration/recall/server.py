@@ -1,5 +1,6 @@
 """The real command as a process, beside a plugin and a scripted model."""
 
+import asyncio
 import os
 import queue
 import re
@@ -8,9 +9,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 COMMAND = str(Path(sys.executable).with_name("memory-recall"))
 HARNESS = str(Path(sys.executable).with_name("memory-harness"))
@@ -107,3 +109,13 @@ def example_plugin(*without: str, listen: str = "127.0.0.1:0") -> Iterator[str]:
         yield running.address
     finally:
         running.stop()
+
+
+async def eventually(condition: Callable[[], Awaitable[Any]], seconds: float = 60) -> Any:
+    """Wait for a condition to hold, and return what it says."""
+    deadline = time.monotonic() + seconds
+    while True:
+        if value := await condition():
+            return value
+        assert time.monotonic() < deadline, "it did not happen in time"
+        await asyncio.sleep(0.05)
