@@ -11,13 +11,11 @@ judge the words before them, `objects` finds where they end, `masking` hides wha
 import hashlib
 import re
 import unicodedata
-from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from language.favorites import find_favorite, find_reversed
-from language.masking import mask
 from language.objects import (
     MAX_CHARACTERS,
     MIN_CHARACTERS,
@@ -26,9 +24,8 @@ from language.objects import (
     has_condition,
     means_nothing,
 )
-from language.redaction import redact
+from language.page import Page
 from language.reports import Report, judge_report, to_first_person
-from language.sentences import sentence_ends
 from language.stances import (
     FIRST_PERSON,
     FIRST_PERSON_START,
@@ -43,14 +40,11 @@ from language.stances import (
 from language.standing import DENIAL, Standing, judge, judge_run_on
 from language.words import words
 
-MAX_TEXT = 64 * 1024
 MAX_FACTS = 50
 MAX_CONTENT = 500
 # So much of a sentence is looked at before a statement, and so many statements in it.
 _PREFIX = 400
 _MOST_IN_SENTENCE = 12
-# What runs on for longer than two of these is not a sentence.
-_STRETCH = 1000
 _RUN_ON_PREFIX = 40
 
 Speaker = Literal["user", "assistant"]
@@ -81,39 +75,10 @@ def extract_facts_from_text(text: str, speaker: Speaker = "user") -> list[Fact]:
     of the text; of several with one key the last. Never raises.
     """
     facts: dict[str, Fact] = {}
-    for fact in _find(Page(text), speaker):
+    for _, fact in find_facts(Page(text), speaker):
         facts.pop(fact.key, None)
         facts[fact.key] = fact
     return list(facts.values())[-MAX_FACTS:]
-
-
-class Page:
-    """A text made ready for the rules: redacted, without emphasis, and masked."""
-
-    def __init__(self, text: str) -> None:
-        text, _ = redact(text[-MAX_TEXT - 4096 :])
-        if len(text) > MAX_TEXT:
-            text = re.sub(r"\A\S*", "", text[-MAX_TEXT:], count=1)
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-        if "*" in text or "_" in text:
-            text = _EMPHASIS.sub(r"\2", text)
-        self.text = text
-        self.masked = mask(text).translate(_APOSTROPHES)
-        self._ends = [0, *sentence_ends(self.masked)]
-        self.stretches: set[int] = set()
-
-    def sentence_start(self, index: int) -> int:
-        """Where the sentence around this index begins, or a stretch of one that does not end."""
-        start = self._ends[bisect_right(self._ends, index) - 1]
-        if index - start <= 2 * _STRETCH:
-            return start
-        stretch = index - index % _STRETCH
-        self.stretches.add(stretch)
-        return stretch
-
-
-_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{1,3})(?=[^\s*_])([^*_\n]{1,200}?)(?<=\S)\1(?![\w*])")
-_APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'", "`": "'", "´": "'"})
 
 
 @dataclass(frozen=True)
@@ -127,7 +92,8 @@ class _Statement:
     subject_of: tuple[int, int] | None = None  # the words before `is my favorite`
 
 
-def _find(page: Page, speaker: Speaker) -> Iterator[Fact]:
+def find_facts(page: Page, speaker: Speaker) -> Iterator[tuple[int, Fact]]:
+    """The facts of a text one by one, each with the index where its statement begins."""
     starts = FIRST_PERSON_START if speaker == "user" else SECOND_PERSON_START
     sentence, count, report = -1, 0, Report.NONE
     for found in starts.finditer(page.masked):
@@ -147,9 +113,9 @@ def _find(page: Page, speaker: Speaker) -> Iterator[Fact]:
             report = judge_report(prefix, report)
             fact = _reported(page, statement, report)
         if fact is not None:
-            yield fact
-            if speaker == "user":
-                yield from _coordinated(page, statement)
+            yield statement.start, fact
+            if speaker == "user" and (second := _coordinated(page, statement)):
+                yield statement.object.end, second
 
 
 def _statement(page: Page, start: int, speaker: Speaker) -> _Statement | None:
@@ -236,20 +202,18 @@ def _reported(page: Page, statement: _Statement, report: Report) -> Fact | None:
 _WOULD = re.compile(r"(?i)you(?:'?d|\s+would)\b")
 
 
-def _coordinated(page: Page, statement: _Statement) -> Iterator[Fact]:
+def _coordinated(page: Page, statement: _Statement) -> Fact | None:
     """The second half of `I like tea and hate coffee`, which has its subject from the first."""
-    end = statement.object.end
-    joined = _AND_VERB.match(page.masked, end)
+    joined = _AND_VERB.match(page.masked, statement.object.end)
     if joined is None or statement.thing is not None:
-        return
+        return None
     rest = page.text[joined.end() : joined.end() + 2 * MAX_CONTENT]
     subject = "we" if page.masked[statement.start : statement.start + 2].lower() == "we" else "I"
     second = Page(f"{subject} {rest}")
     found = _statement(second, 0, "user")
-    if found and found.verb.category != "decision":
-        fact = _fact(second, found, 0, found.verb.polarity, "user")
-        if fact is not None:
-            yield fact
+    if found is None or found.verb.category == "decision":
+        return None
+    return _fact(second, found, 0, found.verb.polarity, "user")
 
 
 _AND_VERB = re.compile(

@@ -1,0 +1,45 @@
+"""A text made ready for the rules that look for facts."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import pairwise
+
+from language.masking import mask
+from language.redaction import redact
+from language.sentences import sentence_ends
+
+MAX_TEXT = 64 * 1024
+# What runs on for longer than two of these is not a sentence.
+_STRETCH = 1000
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{1,3})(?=[^\s*_])([^*_\n]{1,200}?)(?<=\S)\1(?![\w*])")
+_APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'", "`": "'", "´": "'"})
+
+
+class Page:
+    """The end of a text: secrets redacted, emphasis removed, quotations and code masked."""
+
+    def __init__(self, text: str) -> None:
+        text, _ = redact(text[-MAX_TEXT - 4096 :])
+        if len(text) > MAX_TEXT:
+            text = re.sub(r"\A\S*", "", text[-MAX_TEXT:], count=1)
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        if "*" in text or "_" in text:
+            text = _EMPHASIS.sub(r"\2", text)
+        self.text = text
+        self.masked = mask(text).translate(_APOSTROPHES)
+        self._ends = [0, *sentence_ends(self.masked)]
+        self.stretches: set[int] = set()
+
+    def sentences(self) -> Iterator[tuple[int, int]]:
+        """Where each sentence begins and ends."""
+        return pairwise(self._ends)
+
+    def sentence_start(self, index: int) -> int:
+        """Where the sentence around this index begins, or a stretch of one that does not end."""
+        start = self._ends[bisect_right(self._ends, index) - 1]
+        if index - start <= 2 * _STRETCH:
+            return start
+        stretch = index - index % _STRETCH
+        self.stretches.add(stretch)
+        return stretch

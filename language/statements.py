@@ -1,0 +1,143 @@
+"""Whole sentences in which people say something about themselves that is worth keeping.
+
+Their name, what they like, where they live and work, what they cannot have, what they decided, and
+what they ask to remember. English only, and by the same rules as `facts`: nothing from questions,
+quotations, code, what others say, or what might be.
+"""
+
+import re
+
+from language.facts import find_facts
+from language.objects import find_object, means_nothing
+from language.page import Page
+from language.standing import Standing, judge
+
+MAX_CHARACTERS = 300
+MAX_STATEMENTS = 50
+
+_ = r"[ \t\u00a0]{1,8}"
+_AM = rf"(?:i'?m|i{_}am|we're|we{_}are)"
+_ADVERBS = (
+    r"(?:(?:really|just|still|also|actually|currently|now|mostly|mainly|both|all|recently|originally)"
+    rf"{_}){{0,2}}"
+)
+_JOBS = (
+    r"accountant|actor|actress|analyst|architect|artist|author|baker|barista|biologist|carpenter"
+    r"|chef|chemist|coach|consultant"
+    r"|cook|dentist|designer|developer|director|doctor|driver|editor|electrician|engineer|farmer"
+    r"|filmmaker|firefighter"
+    r"|freelancer|founder|gardener|journalist|lawyer|lecturer|librarian|manager|mathematician"
+    r"|mechanic|musician|nurse"
+    r"|painter|paramedic|pharmacist|photographer|physicist|pilot|plumber|policeman|postdoc"
+    r"|producer|professor|programmer"
+    r"|psychologist|researcher|sailor|salesman|scientist|secretary|social{_}worker|soldier"
+    r"|statistician|student|surgeon"
+    r"|teacher|technician|therapist|translator|trainer|vet|waiter|waitress|writer"
+).replace("{_}", _)
+_DIETS = (
+    r"vegan|vegetarian|pescatarian|diabetic|celiac|coeliac|kosher|halal|pregnant|(?:lactose"
+    r"|gluten|fructose|histamine)[ -]intolerant"
+    r"|intolerant|teetotal"
+)
+_ABOUT_ME = re.compile(
+    rf"""(?ix)(?:
+      my{_}(?:(?:full|first|last|real|middle|nick|legal){_})?(?:name{_}is|name's|names?{_}are
+      |nickname{_}is)
+    | {_AM}{_}(?:called|named)
+    | (?:(?:people|friends|everyone|everybody|they){_}(?:usually{_})?|please{_}|just{_}
+    |you{_}can{_})?call{_}me
+    | (?:i|we){_}{_ADVERBS}live{_}(?:in|at|near|on|with|by|outside)
+    | {_AM}{_}{_ADVERBS}(?:from|based{_}in|living{_}(?:in|with|at)|located{_}in)
+    | (?:i|we)(?:'?ve|{_}have)?{_}{_ADVERBS}moved{_}to | i{_}(?:was{_}born|grew{_}up){_}in
+    | my{_}(?:home[ ]?town|home[ ]?address|address|home|time[ ]?zone|birthday|phone{_}number
+    |e-?mail(?:{_}address)?)
+        {_}is
+    | (?:i|we){_}{_ADVERBS}work{_}(?:at|for|as|in|with|on|from)
+    | {_AM}{_}{_ADVERBS}working{_}(?:at|for|as|in|from)
+    | my{_}(?:job|employer|company|profession|occupation|boss|manager|team|job{_}title|title
+    |wife|husband|partner|son|daughter
+        |dog|cat|girlfriend|boyfriend){_}(?:is|are)
+    | (?:i|we){_}{_ADVERBS}(?:study|teach){_}(?:at|in)?
+    | {_AM}{_}{_ADVERBS}(?:(?:severely|very|highly|deathly|slightly|mildly){_})?allergic{_}to
+    | (?:i|we){_}{_ADVERBS}(?:can(?:'?t|not|{_}not)|may{_}not|must{_}not|mustn't|shouldn't
+    |should{_}not){_}
+        (?:eat|have|drink|take|tolerate|digest|consume|use|wear|touch)
+    | {_AM}{_}not{_}(?:allowed|able){_}to{_}(?:eat|have|drink|take|use)
+    | (?:i|we){_}{_ADVERBS}(?:do(?:n'?t|{_}not)|never){_}(?:eat|consume|take)
+    | (?P<whole>
+        {_AM}{_}{_ADVERBS}an?{_}(?:[\w-]+{_}){{0,4}}(?:{_JOBS})s?
+      | {_AM}{_}{_ADVERBS}(?:a{_}|strictly{_}|mostly{_})?(?:{_DIETS})
+      | i{_}have{_}an?{_}(?:[\w-]+{_}){{0,3}}(?:allergy|intolerance)
+      | (?:i|we){_}{_ADVERBS}work{_}remotely
+      | (?:i|we){_}{_ADVERBS}(?:do(?:n'?t|{_}not)|never){_}(?:drink|smoke)
+      )
+    )(?![\w'-])"""
+)
+_NAME = re.compile(
+    r"(?:I'm|I am|i'm|i am) (?!(?:Ok|Okay|Sorry|Fine|Sure|Back|Here|Happy|Glad|Done|Ready|Not"
+    r"|Also|Just|So|Very|Still)\b)"
+    r"[A-Z][a-z]+(?: [A-Z][a-z]+)?(?=[.,!]|\s+(?:and|from|but)\b|\s*\Z)"
+)
+_START = re.compile(
+    r"(?i)(?<![\w'./@#-])(?:i|we|my|im|ive|weve|i'm|people|friends|everyone|please|just|you|call)(?![\w/@.-])"
+)
+_REMEMBER = re.compile(
+    rf"""(?ix)\W*(?:(?:please|also|and|ok|okay|hey|hi|just|always|oh|btw|so)[ ,]+){{0,3}}
+    (?:remember|note|keep{_}in{_}mind|bear{_}in{_}mind|(?:do(?:n'?t|{_}not)|never){_}forget)
+    (?: [ \t]{{0,8}}[:,][ \t]{{0,8}} | {_}that{_} | {_}(?=(?:i|i'm|my|we|our|he|she|the)\b)
+      | (?<=mind){_} )
+    (?=(?P<what>.+))"""
+)
+_NOTHING = re.compile(r"(?i)\W*(?:it|this|that|these|those|me|us|you|everything|\w{0,2})\W*")
+_BULLET = re.compile(r"\A\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+
+
+def find_statements(text: str) -> list[str]:
+    """The sentences, as they were written, each once, at most 300 characters each.
+
+    Of a longer sentence only the clause is kept, or nothing.
+    """
+    page = Page(text)
+    facts = {
+        page.sentence_start(start): fact.content
+        for start, fact in find_facts(page, "user")
+        if fact.category != "pattern"
+    }
+    found: dict[str, None] = {}
+    for start, end in page.sentences():
+        masked = page.masked[start:end]
+        if masked.rstrip().endswith("?"):
+            continue
+        sentence = " ".join(_BULLET.sub("", page.text[start:end]).split())
+        clause = facts.get(start) or _about_me(page, start, end) or _to_remember(masked, sentence)
+        if clause:
+            kept = sentence if len(sentence) <= MAX_CHARACTERS else clause
+            if len(kept) <= MAX_CHARACTERS:
+                found[kept] = None
+    return list(found)[-MAX_STATEMENTS:]
+
+
+def _about_me(page: Page, start: int, end: int) -> str:
+    for subject in _START.finditer(page.masked, start, end):
+        said = _ABOUT_ME.match(page.masked, subject.start(), end)
+        if said is None:
+            named = _NAME.match(page.masked, subject.start(), end)
+            if named is None:
+                continue
+            about, stop = named.group(), named.end()
+        else:
+            found = find_object(page.masked, said.end())
+            about = page.text[found.start : found.end].strip()
+            stop = found.end
+            says_enough = said["whole"] is not None
+            if found.is_question or not (says_enough or (about and not means_nothing(about))):
+                continue
+        prefix = page.masked[max(start, subject.start() - 400) : subject.start()]
+        if judge(prefix) is Standing.STATED:
+            return " ".join(page.text[subject.start() : stop].split()).rstrip(" .,;:!")
+    return ""
+
+
+def _to_remember(masked: str, sentence: str) -> str:
+    asked = _REMEMBER.match(masked)
+    return sentence if asked and not _NOTHING.fullmatch(asked["what"]) else ""
