@@ -226,7 +226,7 @@ def test_files_and_folders_that_a_page_names_exist(page: Page) -> None:
         if re.fullmatch(r"(?:[a-z_.-]+/)+[\w.-]*", code)
         and not (ROOT / code).exists()
         and not (page.path.parent / code).exists()
-        and not code.startswith(("build/", "bench/results/", ".venv/"))
+        and not code.startswith(("build/", "bench/results/", ".venv/", ".beaver/"))
     ]
     assert not missing
 
