@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from bench.measure import Sample
-from postgres.embedded import program
+from postgres.programs import program
 
 # As the plugin sets its own connections.
 _SESSION = "-c jit=off -c plan_cache_mode=force_generic_plan -c search_path=memory_plugin"

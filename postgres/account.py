@@ -1,6 +1,5 @@
-"""PostgreSQL refuses to run as root: which account it runs as instead, and what it may read."""
+"""PostgreSQL refuses to run as root: which account it runs as instead, and where it may go."""
 
-import logging
 import os
 import pwd
 import stat
@@ -9,8 +8,6 @@ from pathlib import Path
 from typing import TypedDict
 
 from postgres.errors import EmbeddedFailed
-
-log = logging.getLogger(__name__)
 
 _CANDIDATES = ("postgres", "nobody")
 
@@ -33,6 +30,23 @@ class Account:
     def own(self, path: Path) -> None:
         os.chown(path, self.uid, self.gid)
 
+    def may_run(self, program: Path) -> bool:
+        """Whether it may read and run this file, and pass through all directories above it."""
+        program = program.resolve()
+        return self._may(program, stat.S_IROTH | stat.S_IXOTH) and all(
+            self._may(parent, stat.S_IXOTH) for parent in program.parents
+        )
+
+    def _may(self, path: Path, others: int) -> bool:
+        found = path.stat()
+        if found.st_uid == self.uid:
+            wanted = others << 6
+        elif found.st_gid == self.gid:
+            wanted = others << 3
+        else:
+            wanted = others
+        return found.st_mode & wanted == wanted
+
 
 def account_for(data_dir: Path) -> Account | None:
     """The account that a server in `data_dir` runs as; None for the one we run as already.
@@ -41,9 +55,9 @@ def account_for(data_dir: Path) -> Account | None:
     """
     if os.geteuid() != 0:
         return None
-    owner = data_dir.stat()
-    if owner.st_uid != 0:
-        return Account(owner.st_uid, owner.st_gid)
+    for path in (data_dir / "postgres", data_dir):
+        if path.exists() and (owner := path.stat()).st_uid != 0:
+            return Account(owner.st_uid, owner.st_gid)
     for name in _CANDIDATES:
         try:
             entry = pwd.getpwnam(name)
@@ -52,7 +66,7 @@ def account_for(data_dir: Path) -> Account | None:
         return Account(entry.pw_uid, entry.pw_gid)
     raise EmbeddedFailed(
         "PostgreSQL does not run as root, and there is no account postgres or nobody to run it as;"
-        " run the plugin as another user or give it a --database-url"
+        " run as another user or give a --database-url"
     )
 
 
@@ -61,31 +75,3 @@ def as_user(account: Account | None) -> AsUser:
     if account is None:
         return {}
     return {"user": account.uid, "group": account.gid, "extra_groups": []}
-
-
-def open_path(data_dir: Path, account: Account) -> None:
-    """Give the directory to the account, and let it pass through the directories above."""
-    account.own(data_dir)
-    data_dir.chmod(stat.S_IRWXU)
-    _open_parents(data_dir)
-
-
-def open_tree(programs: Path) -> None:
-    """Let others read and run PostgreSQL's programs, which an installer may have kept to root."""
-    _open_parents(programs)
-    if (programs / "postgres").stat().st_mode & stat.S_IXOTH:
-        return
-    for path in (programs.parent, *programs.parent.rglob("*")):
-        mode = path.lstat().st_mode
-        if not stat.S_ISLNK(mode):
-            runnable = stat.S_IXOTH if mode & stat.S_IXUSR else 0
-            path.chmod(mode | stat.S_IROTH | runnable)
-
-
-def _open_parents(path: Path) -> None:
-    """Add the right to pass through, not the right to list."""
-    for parent in path.resolve().parents:
-        mode = parent.stat().st_mode
-        if not mode & stat.S_IXOTH:
-            parent.chmod(mode | stat.S_IXOTH)
-            log.warning("opened for PostgreSQL to pass through", extra={"directory": str(parent)})

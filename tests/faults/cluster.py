@@ -18,8 +18,8 @@ from urllib.parse import quote
 import asyncpg
 import psutil
 
-from postgres.account import Account, account_for, as_user, open_path, open_tree
-from postgres.embedded import program
+from postgres.account import Account, account_for, as_user
+from postgres.programs import program, runnable_by
 
 _READY_SECONDS = 60
 # What a connection attempt raises while a server is down, starting, stopping or just dead.
@@ -57,6 +57,9 @@ class Postgres:
         self.data = self.directory / "data"
         self.account = account_for(self.directory)
 
+    def program(self, name: str) -> str:
+        return str(runnable_by(self.account, program(name).parent) / name)
+
     @property
     def url(self) -> str:
         """Over the unix socket, for the test and for most plugins."""
@@ -84,7 +87,7 @@ class Postgres:
             **self.settings,
         }
         options = [f"--{name}={value}" for name, value in settings.items()]
-        command = [str(program("postgres")), "-D", str(self.data), f"--port={self.port}", *options]
+        command = [self.program("postgres"), "-D", str(self.data), f"--port={self.port}", *options]
         with (self.directory / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [*self.entering, *command],
@@ -137,7 +140,7 @@ class Postgres:
     def run(self, name: str, *arguments: str) -> str:
         """Run one of PostgreSQL's own programs as the account that owns the data."""
         done = subprocess.run(
-            [*self.entering, str(program(name)), *arguments],
+            [*self.entering, self.program(name), *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -202,8 +205,7 @@ def directory(prefix: str) -> Iterator[Path]:
         path = Path(made)
         account = account_for(path)
         if account:
-            open_path(path, account)
-            open_tree(program("postgres").parent)
+            account.own(path)
         yield path
 
 

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from postgres.embedded import program
+from postgres.programs import program
 from tests.unit.docs.pages import ROOT, Fence, Page
 
 LEGACY_URL = "postgres://app:secret@legacy-db/app"
