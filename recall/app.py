@@ -18,6 +18,7 @@ from postgres.provide import database_for
 from postgres.schema import Schema
 from recall.access import DEV_MANAGEMENT_TOKEN, management_token
 from recall.administration import administration_routes
+from recall.dashboard import dashboard_routes
 from recall.errors import answer
 from recall.gate import Gate
 from recall.mcp_http import McpEndpoint
@@ -99,6 +100,7 @@ def create_app(settings: Settings) -> ASGIApp:
             *memory_routes(worker),
             *single_routes(worker),
             Route("/mcp", mcp),
+            *dashboard_routes(worker),
         ],
         metrics=metrics,
         answer=answer,

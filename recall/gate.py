@@ -75,6 +75,7 @@ class Sessions:
 def is_same_origin(request: Request) -> bool:
     """Whether a browser says that the request comes from a page of this server."""
     origin = request.headers.get("origin")
-    if origin is not None:
-        return urlsplit(origin).netloc == request.headers.get("host") != ""
-    return request.headers.get("sec-fetch-site") == "same-origin"
+    site = request.headers.get("sec-fetch-site")
+    if origin in (None, "null"):  # a form of a page without referrers has no origin to tell
+        return site == "same-origin"
+    return site in (None, "same-origin") and urlsplit(origin).netloc == request.headers.get("host")

@@ -55,7 +55,7 @@ class TestOfficialClients:
         system, question = model.last.json["messages"]
         assert system["role"] == "system"
         assert FACT in system["content"]
-        assert question == ASK["messages"][0]  # type: ignore[index]
+        assert question == ASK["messages"][0]
 
     async def test_openai_chat_streams(
         self, gpt: openai.AsyncOpenAI, api: httpx.AsyncClient, model: Model, owner: str

@@ -1,0 +1,235 @@
+"""The dashboard: pages that people look at, rendered here, made lively by one small script.
+
+The script changes memories through REST, with the login's cookie. Reading needs no script.
+"""
+
+import math
+from functools import cache
+from importlib import resources
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from jinja2 import Environment, PackageLoader, select_autoescape
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from contract import MemoryPluginError
+from postgres.errors import StoreUnavailable
+from recall.access import bearer_of, same
+from recall.configuration import Configuration
+from recall.errors import Denied
+from recall.gate import COOKIE, SESSION_SECONDS, Sessions, is_same_origin
+from recall.listing import Listing
+from recall.memory import MAX_OWNER, MEMORY_TYPES, SHARED
+from recall.selection import Selection
+from recall.worker import Worker
+
+PAGE_SIZE = 20
+SHARED_CHOICE = "(shared)"
+"""How the owner filter names the shared owner, which has no name; "" is everybody."""
+_MAX_OWNERS_SHOWN = 500
+_MAX_TEXT = 1000
+_HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+        " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+}
+_STATIC = {
+    "dashboard.css": "text/css; charset=utf-8",
+    "dashboard.js": "text/javascript; charset=utf-8",
+}
+
+
+def dashboard_routes(worker: Worker) -> list[Route]:
+    """The routes."""
+    pages = Dashboard(worker)
+    return [
+        Route("/dashboard", pages.home, methods=["GET"]),
+        Route("/dashboard/login", pages.login_form, methods=["GET"]),
+        Route("/dashboard/login", pages.login, methods=["POST"]),
+        Route("/dashboard/logout", pages.logout, methods=["POST"]),
+        Route("/dashboard/memory", pages.memory, methods=["GET"]),
+        Route("/dashboard/settings", pages.settings, methods=["GET"]),
+        Route("/dashboard/static/{name}", pages.static, methods=["GET"]),
+    ]
+
+
+class Dashboard:
+    """The pages."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._sessions = Sessions(worker.settings.token or "")
+        self._templates = Environment(
+            loader=PackageLoader("recall", "templates"),
+            autoescape=select_autoescape(default=True),
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._templates.filters |= {"number": _number, "day": _day}
+
+    async def home(self, _request: Request) -> Response:
+        return _redirect("/dashboard/memory")
+
+    async def login_form(self, request: Request) -> Response:
+        if self._is_let_in(request):
+            return _redirect("/dashboard/memory")
+        return self._page("login.html", failed=False)
+
+    async def login(self, request: Request) -> Response:
+        body = (await request.body()).decode("utf-8", "replace")
+        given = dict(parse_qsl(body, max_num_fields=10)).get("token", "").strip()
+        if not same(given, self._worker.settings.token):
+            return self._page("login.html", status=401, failed=True)
+        answer = _redirect("/dashboard/memory")
+        answer.set_cookie(
+            COOKIE,
+            self._sessions.make(),
+            max_age=SESSION_SECONDS,
+            path="/",
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
+        )
+        return answer
+
+    async def logout(self, request: Request) -> Response:
+        if not is_same_origin(request):
+            raise Denied("a logout must come from the dashboard")
+        answer = _redirect("/dashboard/login")
+        answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+        return answer
+
+    async def memory(self, request: Request) -> Response:
+        if not self._is_let_in(request):
+            return _redirect("/dashboard/login")
+        asked = _asked(request)
+        trouble = listing = None
+        owners: list[str] = []
+        runs: list[dict[str, Any]] = []
+        try:
+            owners = list(await self._worker.store.owners())
+            runs = await self._worker.runs.shown(asked["owner"])
+            listing = await self._worker.listing(
+                asked["owner"],
+                Selection(type=asked["type"], text=asked["q"] or None),
+                limit=PAGE_SIZE,
+                offset=(asked["page"] - 1) * PAGE_SIZE,
+            )
+        except StoreUnavailable:
+            trouble = "The database does not answer."
+        except MemoryPluginError:
+            trouble = "The memory plugin does not answer."
+        return self._page(
+            "memory.html",
+            here="memory",
+            asked=asked,
+            trouble=trouble,
+            listing=listing,
+            owners=[owner for owner in owners if owner != SHARED][:_MAX_OWNERS_SHOWN],
+            shared_choice=SHARED_CHOICE,
+            types=MEMORY_TYPES,
+            runs=runs,
+            bars=_bars(listing),
+            links=_links(asked, listing),
+        )
+
+    async def settings(self, request: Request) -> Response:
+        if not self._is_let_in(request):
+            return _redirect("/dashboard/login")
+        trouble = None
+        configuration = Configuration()
+        keys: list[dict[str, Any]] = []
+        try:
+            configuration = await self._worker.configuration()
+            keys = await self._worker.keys.all()
+        except StoreUnavailable:
+            trouble = "The database does not answer."
+        try:
+            engine = await self._worker.engine.status()
+        except StoreUnavailable:
+            engine = None
+        return self._page(
+            "settings.html",
+            here="settings",
+            trouble=trouble,
+            settings=configuration,
+            keys=keys,
+            engine=engine,
+        )
+
+    async def static(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in _STATIC:
+            return Response(status_code=404, headers=_HEADERS)
+        headers = _HEADERS | {"cache-control": "no-cache"}
+        return Response(_file(name), media_type=_STATIC[name], headers=headers)
+
+    def _is_let_in(self, request: Request) -> bool:
+        token = bearer_of(request.scope["headers"])
+        if token is not None:
+            return same(token, self._worker.settings.token)
+        return self._sessions.is_open(request)
+
+    def _page(self, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+        html = self._templates.get_template(name).render(**values)
+        return HTMLResponse(html, status, _HEADERS)
+
+
+def _redirect(path: str) -> RedirectResponse:
+    return RedirectResponse(path, 303, _HEADERS)
+
+
+@cache
+def _file(name: str) -> bytes:
+    return (resources.files("recall") / "static" / name).read_bytes()
+
+
+def _asked(request: Request) -> dict[str, Any]:
+    """What the address asks for; a value that makes no sense is left out, as a link may be old."""
+    given = dict(request.query_params)
+    chosen = given.get("apiKeyId", "")[:MAX_OWNER]
+    page = given.get("page", "")
+    return {
+        "q": given.get("q", "").replace("\x00", "")[:_MAX_TEXT],
+        "type": given.get("type") if given.get("type") in MEMORY_TYPES else None,
+        "chosen": chosen,
+        "owner": None if not chosen else SHARED if chosen == SHARED_CHOICE else chosen,
+        "page": int(page) if page.isascii() and page.isdigit() and int(page[:9]) > 0 else 1,
+    }
+
+
+def _links(asked: dict[str, Any], listing: Listing | None) -> dict[str, str | None]:
+    def to(page: int) -> str:
+        given = {"q": asked["q"], "type": asked["type"], "apiKeyId": asked["chosen"], "page": page}
+        return "?" + urlencode({name: value for name, value in given.items() if value})
+
+    page, pages = asked["page"], listing.pages if listing is not None else 1
+    return {
+        "previous": to(page - 1) if page > 1 else None,
+        "next": to(page + 1) if page < pages else None,
+    }
+
+
+def _bars(listing: Listing | None) -> list[tuple[str, int, int]]:
+    """The types as parts of a line: name, where it begins, how wide it is."""
+    place, bars = 0, []
+    for name, count in (listing.stats["byType"] if listing is not None else {}).items():
+        if count:
+            bars.append((name, place, count))
+            place += count
+    return bars
+
+
+def _number(value: float) -> str:
+    return f"{math.floor(value):,}"
+
+
+def _day(text: str) -> str:
+    """A time as people read it; the exact one is in the attribute beside it."""
+    return text[:16].replace("T", " ")
