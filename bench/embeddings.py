@@ -55,7 +55,7 @@ ORDER BY embedding <=> $2::vector LIMIT $3
 # What somebody would begin with: no index, and embeddings stored as PostgreSQL does by itself.
 _PLAIN = """
 CREATE TABLE plain_records AS
-SELECT id, namespace, content, kind, source, created_at, embedding FROM memory_records
+SELECT id, namespace, content, kind, source, created_at, embedding::vector FROM memory_records
 """
 
 

@@ -59,10 +59,10 @@ async def register(connection: asyncpg.Connection) -> None:
 
 def encode(values: Sequence[float]) -> bytes:
     """A vector in pgvector's binary form."""
-    # Only the direction counts, and pgvector squares in 32 bits: very long and very short ones
-    # would overflow or vanish.
+    # Only the direction counts, and vectors are stored in half precision: the numbers of long and
+    # of short ones would overflow or vanish.
     length = math.hypot(*values)
-    if not 1e-12 < length < 1e12 and length > 0:
+    if not 0.01 < length < 1000 and length > 0:
         values = [value / length for value in values]
     return struct.pack(f">HH{len(values)}f", len(values), 0, *values)
 

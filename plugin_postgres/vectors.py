@@ -18,11 +18,17 @@ Connection = asyncpg.Connection | PoolConnectionProxy
 # How many candidates a statement takes off the index, for small answers and for large ones.
 _CANDIDATES = (40, 200)
 # Where a filter refuses most, the index goes on; the statement puts what it proposes in order.
-SESSION = f"SET hnsw.ef_search = {_CANDIDATES[0]}; SET hnsw.iterative_scan = relaxed_order"
+SESSION = (
+    f"SET hnsw.ef_search = {_CANDIDATES[0]}; SET hnsw.iterative_scan = relaxed_order;"
+    " SET hnsw.max_scan_tuples = 100000"
+)
 # What pgvector can index, in half precision.
 _MAX_INDEXED = 4_000
-# Comparing so many one by one takes about 10 ms at 1,536 numbers each.
+# Comparing this many one by one takes about 5 ms at 1,536 numbers each.
 _MANY = 3_000
+# The most that are compared one by one: where there is an index, and where there is none.
+_ONE_BY_ONE = 20_000
+_UNINDEXED = 100_000
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +49,8 @@ def _for_dimension(name: str, dimension: int, candidates: int, parameter: str) -
         "{dimension}": str(dimension),
         "{candidates}": str(candidates),
         "{index}": _index_name(dimension),
+        "{one_by_one}": str(_ONE_BY_ONE),
+        "{unindexed}": str(_UNINDEXED),
     }
     for mark, value in values.items():
         text = text.replace(mark, value)

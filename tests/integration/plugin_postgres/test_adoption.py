@@ -162,7 +162,13 @@ async def test_an_adopted_database_equals_a_fresh_one(database: str, migrated: s
     await adopt(database)
     ours, theirs = await catalogue(migrated), await catalogue(database)
     for part, expected in ours.items():
-        assert theirs[part] == expected, part
+        # But for one type: the old plugin could not start on embeddings in half precision.
+        same = str(expected).replace("halfvec", "vector")
+        assert str(theirs[part]).replace("halfvec", "vector") == same, part
+    types = {row["attname"]: row["format_type"] for row in theirs["types"]}
+    assert types["embedding"] == "vector"
+    types = {row["attname"]: row["format_type"] for row in ours["types"]}
+    assert types["embedding"] == "halfvec"
 
 
 async def test_a_database_migrated_step_by_step_equals_a_fresh_one(

@@ -124,7 +124,7 @@ async def crowd(migrated: str, monkeypatch: pytest.MonkeyPatch) -> str:
         )
         await connection.executemany(
             "INSERT INTO memory_records (namespace, content, kind, source, embedding)"
-            " VALUES ($1, $2, $3, 'agent', $4)",
+            " VALUES ($1, $2, $3, 'agent', $4::vector)",
             [
                 (
                     f"workspace:{place % 10}",
