@@ -12,7 +12,7 @@ _FILLER = r"(?: (?:all|any|every|each|of|the|your|my|our|these|those|and|or))*"
 _EARLIER = (
     r"(?:previous|prior|above|earlier|preceding|former|existing|original|initial|system|developer)"
 )
-_ORDERS = r"(?:instructions?|prompts?|rules?|directions?|directives?|guidelines?|guardrails?)"
+_ORDERS = r"(?:instructions?|prompts?|rules?|directions?|directives?|guidelines?|messages?)"
 _SAID = r"(?:that|was|is|said|written|you|were|told)"
 _MAY = r"(?:must|should|shall|may|can|will|are)"
 _TELL = r"(?:tell|inform|mention|reveal|disclose|warn|notify|alert|admit)"
@@ -24,11 +24,13 @@ _PATTERNS = {
     "it tells the assistant to drop its instructions": (
         rf"\b{_DROP}{_FILLER} {_EARLIER}(?: (?:system|user|developer))? {_ORDERS}\b",
         rf"\b{_DROP}(?: (?:all|any|of))* (?:your|these|those) {_ORDERS}\b",
+        rf"\b{_DROP} (?:all|any)(?: of)?(?: (?:the|its|my))? {_ORDERS}\b",
         rf"\b{_DROP} (?:everything|anything|all)(?: {_SAID})* (?:above|before this)\b",
     ),
     "it asks the assistant to hide something from the user": (
         rf"\byou {_MAY} ?(?:not|never)(?: to)? {_TELL}{_IT} {_USER}",
         rf"\b(?:do not|don't|dont|never) {_TELL}{_IT} {_USER}",
+        rf"\b(?:do not|don't|dont|never) let {_USER} (?:know|see|find out)\b",
         rf"\b(?:hide|conceal|keep) (?:this|it|that)(?: secret| hidden)? from {_USER}",
         rf"\bwithout (?:telling|informing|asking|notifying) {_USER}",
     ),

@@ -1,6 +1,7 @@
 """The conversation in a terminal or a pipe."""
 
 import asyncio
+import os
 import sys
 import unicodedata
 
@@ -67,8 +68,12 @@ def _print(answer: str) -> None:
     if sys.stdout.isatty():
         # A model must not move the cursor or change the title of somebody's terminal.
         answer = "".join(it for it in answer if it in "\n\t" or unicodedata.category(it) != "Cc")
-    sys.stdout.write(f"{answer}\n")
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(f"{answer}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read has had enough; the turn is kept all the same.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _note(text: str) -> None:

@@ -82,10 +82,12 @@ def chat(
         if value is not None and not value.strip():
             raise ConfigError(f"{name}: must not be blank")
     settings = load_config(config, workspace=workspace)
+    if settings.provider is None:  # before anything else is made or told
+        raise ConfigError("provider: is required to answer; set provider.baseUrl and .model")
     with asyncio.Runner() as runner:
         engine = EngineLoader(settings).load()
         try:
-            talk = Chat(engine.loop, runner, session)
+            talk = Chat(engine.loop, runner, _decoded(session) if session else None)
             ok = talk.read_and_answer() if message is None else talk.answer(_decoded(message))
         finally:
             runner.run(engine.aclose())

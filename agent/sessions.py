@@ -169,7 +169,7 @@ class SessionStore:
     def _told(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, UnicodeError) as error:
             raise SessionStoreError(f"the sessions in {self._path}: {error}") from error
 
 

@@ -8,12 +8,14 @@ import asyncio
 import json
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Literal
 
 import httpx
 
+from agent.errors import ConfigError
 from agent.quiet import quiet
 
 Category = Literal[
@@ -38,7 +40,10 @@ class Outcome:
 
 
 class Wire:
-    """Asks one server. No retries, no redirects, no cookies."""
+    """Asks one server. No retries, no redirects, no cookies.
+
+    Raises ConfigError when the environment names certificates or proxies that cannot be used.
+    """
 
     def __init__(
         self,
@@ -48,18 +53,26 @@ class Wire:
         headers: Mapping[str, str] | None = None,
         proxies: bool = False,
     ) -> None:
-        if transport is None and not proxies:
-            transport = httpx.AsyncHTTPTransport(limits=_NO_IDLE_CONNECTIONS)
+        usual = {"Accept": "application/json", "User-Agent": "memory-agent"}
+        http = None
+        with suppress(OSError, ImportError, ValueError):
+            if transport is None and not proxies:
+                transport = httpx.AsyncHTTPTransport(limits=_NO_IDLE_CONNECTIONS)
+            http = httpx.AsyncClient(
+                transport=transport,
+                timeout=seconds,
+                headers={**usual, **(headers or {})},
+                follow_redirects=False,
+                trust_env=proxies,
+                limits=_NO_IDLE_CONNECTIONS,
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+            )
+        if http is None:
+            raise ConfigError(
+                "environment: SSL_CERT_FILE, SSL_CERT_DIR or a proxy variable cannot be used"
+            )
         self._seconds = seconds
-        self._http = httpx.AsyncClient(
-            transport=transport,
-            timeout=seconds,
-            headers={"Accept": "application/json", "User-Agent": "memory-agent", **(headers or {})},
-            follow_redirects=False,
-            trust_env=proxies,
-            limits=_NO_IDLE_CONNECTIONS,
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-        )
+        self._http = http
 
     async def post(self, url: str, body: Mapping[str, Any]) -> Outcome:
         """Send `body` as JSON. Raises TypeError or ValueError if it cannot be written as JSON."""

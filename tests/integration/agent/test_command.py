@@ -134,6 +134,30 @@ async def test_without_a_configuration_the_missing_gateway_is_told_once(command:
     assert done.err.count("\n") == 1
 
 
+async def test_with_nothing_configured_one_line_says_what_is_missing(command: Command) -> None:
+    done = await command.execute("-m", "agent", "chat", "-m", "hi")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("memory-agent: provider: is required")
+    assert done.err.count("\n") == 1
+    assert not (command.home / ".beaver").exists()
+
+
+async def test_a_reader_who_leaves_early_costs_nothing_but_the_answer(command: Command) -> None:
+    command.configure()
+    command.says("Hello.")
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "agent", "chat", "-m", "hi",
+        env=command.environment | {"PYTHONPATH": str(ROOT)}, cwd=command.home,
+        stdout=writer, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    os.close(writer)
+    _, err = await asyncio.wait_for(process.communicate(), 60)
+    assert (process.returncode, err) == (0, b"")
+    assert command.server.requests[-1].path == "/memories/flush"
+
+
 async def test_config_and_workspace_can_be_named(command: Command) -> None:
     path = command.configure()
     elsewhere = path.rename(command.home / "elsewhere.json")

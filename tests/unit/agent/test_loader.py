@@ -143,6 +143,22 @@ def test_several_event_loops_can_run_the_same_agent(tmp_path: Path) -> None:
     assert texts == ["one", "two"]
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("SSL_CERT_FILE", "/nowhere/ca.pem"), ("HTTPS_PROXY", "gopher://user:secret@h")],
+)
+def test_an_environment_that_cannot_be_used_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    config = parse_config(
+        {"workspace": str(tmp_path), "provider": {"baseUrl": "http://h", "model": "m"}}
+    )
+    with pytest.raises(ConfigError, match=r"^environment: ") as error:
+        EngineLoader(config).load()
+    assert error.value.__context__ is None
+
+
 def test_the_instructions_are_those_of_the_configuration(tmp_path: Path) -> None:
     config = parse_config({"workspace": str(tmp_path), "agent": {"instructions": "Be brief."}})
     provider = ScriptedProvider(["ok"])

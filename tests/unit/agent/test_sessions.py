@@ -141,6 +141,15 @@ def test_half_a_surrogate_pair_is_replaced(path: Path) -> None:
     store.close()
 
 
+def test_an_id_that_no_file_can_hold_is_told(path: Path) -> None:
+    store = SessionStore(path)
+    for call in (lambda: store.create("half \ud800"), lambda: store.history("half \ud800")):
+        with pytest.raises(SessionStoreError):
+            call()
+    assert store.create("whole") == "whole"
+    store.close()
+
+
 def test_the_file_is_private_and_in_wal_mode(path: Path) -> None:
     store = SessionStore(path)
     store.append_message("a", "user", "hello")
