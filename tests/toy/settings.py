@@ -3,11 +3,11 @@ from typing import ClassVar
 
 from postgres.settings import DatabaseSettings
 from serving.plugin import PluginSettings
-from serving.settings import ServerSettings, listen_on, setting
+from serving.settings import ServerSettings, TokenSettings, listen_on, setting
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(PluginSettings, DatabaseSettings, ServerSettings):
+class Settings(PluginSettings, DatabaseSettings, TokenSettings, ServerSettings):
     env_prefix: ClassVar[str] = "MEMORY_TOY_"
 
     listen: str = listen_on("127.0.0.1:8090")

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from serving import service
+from serving.protocol import Protocol
 
 
 def test_the_fast_parts_are_used() -> None:
-    assert service._http().__name__ == "Protocol"
+    assert service._http(Protocol) is Protocol
     assert service._loop() == "uvloop"
 
 
@@ -20,7 +21,7 @@ def test_a_missing_fast_part_is_told_loudly(
         return None
 
     monkeypatch.setattr(service, "find_spec", missing)
-    assert (service._http(), service._loop()) == ("h11", "asyncio")
+    assert (service._http(Protocol), service._loop()) == ("h11", "asyncio")
     assert [record.levelno for record in caplog.records] == [logging.ERROR, logging.ERROR]
     assert "httptools is not installed" in caplog.text
     assert "uvloop is not installed" in caplog.text
