@@ -1,4 +1,4 @@
-"""The circuit breaker: a plugin that keeps failing is left alone for a while.
+"""The circuit breaker: a plugin that keeps failing gets no requests for a while.
 
 closed ── three failures in a row ──▶ open ── 60 s ──▶ half-open
    ▲                                   ▲                  │ one request, the probe
@@ -46,7 +46,7 @@ class Breaker:
 
     @contextmanager
     def call(self) -> Iterator[bool]:
-        """Around one call: raises `BreakerOpen` instead of making it, else learns its fate.
+        """Around one call: raises `BreakerOpen` instead of making it, else notes how it ended.
 
         Yields whether the call is the probe, which is made once and not repeated.
         """
@@ -64,7 +64,7 @@ class Breaker:
             self._answered()
             raise
         except BaseException:
-            # Cancelled by the caller: nothing was learnt, so the next call may probe.
+            # Cancelled by the caller: that says nothing, so the next call may probe.
             if probe:
                 self._probing = False
             raise
@@ -76,8 +76,8 @@ class Breaker:
         left = self._rest_left()
         if left > 0 or self._probing:
             raise BreakerOpen(
-                f"the plugin failed {self._allowed} times in a row and is not asked again"
-                f" for another {max(left, 0.0):.0f} s",
+                f"the plugin failed {self._allowed} times in a row; the next request is allowed"
+                f" in {max(left, 0.0):.0f} s",
                 retry_after=max(left, 0.0),
             )
         self._probing = True
@@ -100,7 +100,7 @@ class Breaker:
         if probe or self._count >= self._allowed:
             self._opened_at = self._clock()
             logger.warning(
-                "the memory plugin failed %d times in a row, resting %.0f s",
+                "the memory plugin failed %d times in a row; no requests for %.0f s",
                 self._count,
                 self._rest,
             )

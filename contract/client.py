@@ -486,5 +486,5 @@ def _read(model: type[AnyModel], body: bytes) -> AnyModel:
     try:
         return parse_answer(model, body)
     except BadRequest as error:
-        violation = ContractViolation(f"the plugin's answer is no {model.__name__}: {error}")
+        violation = ContractViolation(f"the plugin's answer is not a {model.__name__}: {error}")
     raise violation

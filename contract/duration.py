@@ -8,7 +8,7 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, None: 1.0}
 
 
 def parse_duration(value: float | str) -> float:
-    """Seconds, more than zero; raises ValueError on what is no length of time."""
+    """Seconds, more than zero; raises ValueError on anything else."""
     if isinstance(value, str):
         match = _DURATION.fullmatch(value.strip())
         seconds = float(match[1]) * _SECONDS[match[2]] if match else math.nan

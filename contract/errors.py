@@ -6,7 +6,7 @@
     ├── Forbidden            401, 403: the memory belongs to another namespace, or no token
     ├── NotSupported         not sent: the plugin does not list the extension that it needs
     ├── Unavailable          429, 5xx or no answer: the plugin or its store; repeat later
-    │   ├── BreakerOpen      not asked at all: the last calls failed, it rests for a while
+    │   ├── BreakerOpen      not sent: the last calls failed; allowed again after a pause
     │   └── Timeout          no answer within the time that the caller gave
     └── ContractViolation    a 2xx whose body does not fit the contract
 
@@ -88,7 +88,7 @@ class Unavailable(MemoryPluginError):
 
 
 class BreakerOpen(Unavailable):
-    """The call was not made: the last ones failed and the plugin is given a rest."""
+    """The call was not made: the last ones failed. `retry_after` says when the next may go."""
 
 
 class Timeout(Unavailable):

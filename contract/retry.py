@@ -42,7 +42,7 @@ def pause(number: int, retry_after: float | None) -> float:
     if retry_after is not None:
         return retry_after
     longest = min(_FIRST_PAUSE * 2**number, _LONGEST_PAUSE)
-    return random.uniform(longest / 2, longest)  # noqa: S311 - jitter is no secret
+    return random.uniform(longest / 2, longest)  # noqa: S311 - jitter needs no secrecy
 
 
 def read_retry_after(header: str | None) -> float | None:

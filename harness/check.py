@@ -1,4 +1,4 @@
-"""The one registry of checks: what each holds a plugin to, and when it can run.
+"""The one registry of checks: what each requires of a plugin, and when it can run.
 
     @check("forget.unknown-id", "Forget of an unknown id: 404, and nothing is deleted.")
     async def unknown_id(trial: Trial) -> None: ...

@@ -32,7 +32,7 @@ EXIT_INTERRUPTED = 130
 
 app = typer.Typer(
     name="memory-harness",
-    help="Shows whether a memory plugin keeps the contract.",
+    help="Check whether a memory plugin conforms to the contract.",
     no_args_is_help=True,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -52,25 +52,28 @@ Timeout = Annotated[float, typer.Option(help="Seconds that one request may take.
 def run(
     url: Url = None,
     profile: Annotated[
-        Profile, typer.Option(help="core; full: and all claimed capabilities; operational.")
+        Profile,
+        typer.Option(help="core; full adds what the plugin claims; operational adds restarts."),
     ] = "full",
     only: Annotated[
-        list[str] | None, typer.Option(help="Only these ids, areas or patterns: verdict partial.")
+        list[str] | None,
+        typer.Option(help="Run only these ids, areas or patterns (verdict: partial)."),
     ] = None,
     exclude: Annotated[
-        list[str] | None, typer.Option(help="All but these ids, areas or patterns: partial.")
+        list[str] | None,
+        typer.Option(help="Leave out these ids, areas or patterns (verdict: partial)."),
     ] = None,
     timeout: Timeout = 20.0,
     json: Annotated[Path | None, typer.Option(help="Write the JSON report.")] = None,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML for CI.")] = None,
-    html: Annotated[Path | None, typer.Option(help="Write one page for people.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write an HTML page.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write Markdown.")] = None,
     badge: Annotated[Path | None, typer.Option(help="Write an SVG badge.")] = None,
     baseline: Annotated[
         Path | None, typer.Option(help="An earlier JSON report; a regression is exit code 1.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Repeats the generated cases of an earlier run.")
+        int | None, typer.Option(help="Repeat the generated cases of an earlier run.")
     ] = None,
     dimension: Annotated[
         int | None,
@@ -78,18 +81,20 @@ def run(
     ] = None,
     parallel: Annotated[int, typer.Option(help="How many checks run at a time.")] = 12,
     restart_cmd: Annotated[
-        str | None, typer.Option(help="Restarts the plugin and returns when it is up.")
+        str | None, typer.Option(help="Command that restarts the plugin and returns when it is up.")
     ] = None,
     store_down_cmd: Annotated[
-        str | None, typer.Option(help="Takes the plugin's store away.")
+        str | None, typer.Option(help="Command that stops the plugin's store.")
     ] = None,
-    store_up_cmd: Annotated[str | None, typer.Option(help="Brings the store back.")] = None,
+    store_up_cmd: Annotated[
+        str | None, typer.Option(help="Command that starts the store again.")
+    ] = None,
     legacy_url: Annotated[
         str | None,
-        typer.Option(help="A PostgreSQL in which a legacy database may be made to backfill."),
+        typer.Option(help="PostgreSQL server for a temporary legacy database to backfill."),
     ] = None,
 ) -> None:
-    """Hold the plugin at URL to the contract.
+    """Check the plugin at URL against the contract.
 
     Exit codes: 0 conformant, 1 not conformant or worse than --baseline, 2 configuration,
     3 no plugin answers, 4 partial: something was excluded or could not be judged.
@@ -140,7 +145,7 @@ def list_checks(
 
 @app.command()
 def explain(check_id: Annotated[str, typer.Argument(metavar="ID")]) -> None:
-    """Say what a check holds a plugin to, and how it does that."""
+    """Explain a check: what it requires, and how it tests that."""
     with _exit_codes():
         check = find_check(check_id)
         if check is None:
@@ -171,7 +176,7 @@ def cleanup(url: Url = None, timeout: Timeout = 20.0) -> None:
 
     with _exit_codes():
         removed, left = asyncio.run(remove())
-    typer.echo(f"removed the namespaces of {len(removed)} runs" if removed else "nothing to remove")
+    typer.echo(_removed(len(removed)))
     if left:
         typer.echo(f"could not be deleted: {', '.join(left)}", err=True)
         raise typer.Exit(EXIT_CODES["not conformant"])
@@ -202,8 +207,14 @@ def _exit_codes() -> Iterator[None]:
         code = EXIT_CODES["unreachable"] if unreachable else EXIT_CONFIGURATION
         raise typer.Exit(code) from None
     except KeyboardInterrupt:
-        typer.echo("memory-harness: interrupted; what it made is deleted", err=True)
+        typer.echo("memory-harness: interrupted; everything it created was deleted", err=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
+
+
+def _removed(runs: int) -> str:
+    if not runs:
+        return "nothing to remove"
+    return f"removed the namespaces of {runs} {'run' if runs == 1 else 'runs'}"
 
 
 def _target(url: str | None) -> str:

@@ -3,7 +3,7 @@
 HarnessError
 ├── ConfigurationError   the user's input: an unknown check, an unreadable file; exit code 2
 ├── Unreachable          no memory plugin answers at the address; exit code 3
-├── Trespass             a request that would have left the run's own namespaces, and was not sent
+├── ForeignNamespace     a request that names a namespace of somebody else; it was not sent
 └── Failure              raised by a check: the plugin broke the check's sentence
 """
 
@@ -20,7 +20,7 @@ class Unreachable(HarnessError):
     """Nothing at the address behaves like a memory plugin."""
 
 
-class Trespass(HarnessError):
+class ForeignNamespace(HarnessError):
     """A mistake in the harness: a check was about to use a namespace that is not the run's own."""
 
 

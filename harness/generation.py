@@ -268,7 +268,7 @@ class Generator:
         exchange = self._send(case.method, path, body)
         operation = self._document["paths"][case.path].get(case.method.lower())
         if operation is None:
-            # A path such as /v1/memories/batch is also one with an id that is no UUID.
+            # A path such as /v1/memories/batch is also one with an id that is not a UUID.
             exchange.expect(400, 404, 405)
             exchange.envelope()
             return exchange

@@ -14,7 +14,7 @@ from functools import cache
 from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
 
 from harness.curl import body_of
-from harness.errors import Failure, Trespass
+from harness.errors import Failure, ForeignNamespace
 from harness.exchange import Exchange, NoAnswer, Recorder, Request
 from harness.naming import is_name, names_in
 
@@ -53,12 +53,12 @@ class Ledger:
     def guard(self, request: Request) -> None:
         """Raise, so that nothing is sent, if what the request makes might not be ours to delete.
 
-        Trespass if it names a namespace of somebody else; Failure if it writes a memory, and
-        whether those can be deleted could not be tried.
+        `ForeignNamespace` if it names a namespace of somebody else. `Failure` if it writes a memory
+        and whether those can be deleted could not be tried.
         """
         foreign = sorted(name for name in names_in(request) if not self.owns(name))
         if foreign:
-            raise Trespass(
+            raise ForeignNamespace(
                 f"a mistake in the harness, nothing was sent: {request.method} {request.path[:80]}"
                 f" names {foreign[0][:80]}, which is not of this run"
             )
@@ -95,7 +95,7 @@ class Ledger:
             await self._write_note(f"the numbers below {self._noted}")
 
     async def _write_note(self, what: str) -> None:
-        """A plugin that cannot keep a note is about to fail its checks; the run goes on, and
+        """A plugin that cannot keep a note is about to fail its checks; the run continues, and
         cleans up by itself unless it is killed.
         """
         note = {

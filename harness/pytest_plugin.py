@@ -11,6 +11,7 @@ into a failure. The last test is the verdict: a session of skips must not look c
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -157,33 +158,30 @@ class NothingRun:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self._asked and not self._judged:
-            line = "No check of the memory plugin was run, and nothing run is never a pass."
+            line = "No checks of the memory plugin ran, so this is not a pass."
             terminalreporter.write_line(line, red=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of `memory-harness run` that make sense here."""
     group = parser.getgroup("memory-plugin", "conformance of a memory plugin")
-    group.addoption(
-        "--memory-plugin-url",
-        metavar="URL",
-        help="hold the plugin at http://host:port or unix:/path to the contract",
-    )
-    group.addoption("--memory-plugin-profile", choices=("core", "full"), default="full")
-    group.addoption(
-        "--memory-plugin-timeout",
-        metavar="SECONDS",
-        type=float,
-        default=Settings.timeout,
-        help="how long one request may take",
-    )
-    group.addoption(
-        "--memory-plugin-seed",
-        metavar="N",
-        type=int,
-        default=Settings.seed,
-        help="repeats the generated cases of an earlier run",
-    )
+    # An installed distribution has added them already, by its entry point.
+    with suppress(ValueError):
+        group.addoption(
+            "--memory-plugin-url",
+            metavar="URL",
+            help="check the plugin at http://host:port or unix:/path against the contract",
+        )
+        group.addoption("--memory-plugin-profile", choices=("core", "full"), default="full")
+        group.addoption(
+            "--memory-plugin-timeout", metavar="SECONDS", type=float, help="time for one request"
+        )
+        group.addoption(
+            "--memory-plugin-seed",
+            metavar="N",
+            type=int,
+            help="repeat the generated cases of an earlier run",
+        )
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -193,7 +191,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
         return None
     return (
         f"memory plugin: {option.memory_plugin_url}, profile {option.memory_plugin_profile},"
-        f" seed {option.memory_plugin_seed}"
+        f" seed {_given(option.memory_plugin_seed, Settings.seed)}"
     )
 
 
@@ -214,8 +212,8 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
     try:
         settings = Settings(
             profile=option.memory_plugin_profile,
-            timeout=option.memory_plugin_timeout,
-            seed=option.memory_plugin_seed,
+            timeout=_given(option.memory_plugin_timeout, Settings.timeout),
+            seed=_given(option.memory_plugin_seed, Settings.seed),
             token=os.environ.get("MEMORY_PLUGIN_TOKEN") or None,
         )
     except ConfigurationError as error:
@@ -229,6 +227,10 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
     )
     session.stash[_SUITE] = suite
     items.extend(session.genitems(suite))
+
+
+def _given(value: float | None, default: float) -> Any:
+    return default if value is None else value
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

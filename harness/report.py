@@ -1,4 +1,4 @@
-"""The JSON report: the one truth about a run. Every other format is rendered from it."""
+"""The JSON report of a run. Every other format is rendered from it."""
 
 from collections import Counter
 from datetime import datetime
@@ -47,7 +47,7 @@ class Result(_Part):
     area: str
     level: Level
     needs: list[str]
-    sentence: str = Field(description="The sentence of the contract that the check holds.")
+    sentence: str = Field(description="The sentence of the contract that the check tests.")
     outcome: Outcome
     duration_seconds: float = Field(ge=0)
     message: Said | None = None

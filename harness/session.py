@@ -100,7 +100,7 @@ class Session:
             update={
                 "outcome": "blocked",
                 "blocked_by": blocking,
-                "message": f"says nothing before {' and '.join(blocking)} passes",
+                "message": f"cannot be judged until {' and '.join(blocking)} passes",
             }
         )
 

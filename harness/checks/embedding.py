@@ -87,7 +87,7 @@ async def mixed_dimensions(trial: Trial) -> None:
 
 @check("embedding.zero-vector-spares-others", _ZERO, needs=_NEEDS)
 async def zero_vector_spares_others(trial: Trial) -> None:
-    """Writes a zero vector beside others: their search goes on as before."""
+    """Writes a zero vector beside others: their search works as before."""
     name = await trial.namespace()
     await _fan(trial, name)
     await trial.written(name, "zero", embedding=[0.0, 0.0, 0.0])

@@ -109,7 +109,7 @@ async def wrong_types_in_a_search(trial: Trial) -> None:
 
 @check("errors.wrong-types-in-a-namespace", _400)
 async def wrong_types_in_a_namespace(trial: Trial) -> None:
-    """Sends metadata that is no object, kinds that do not exist."""
+    """Sends metadata that is not an object, and kinds that do not exist."""
     name = await trial.namespace(metadata={"keep": 1})
     others: list[object] = [7, "text", [], True]
     for value in others:

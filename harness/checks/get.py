@@ -84,7 +84,7 @@ async def expired(trial: Trial) -> None:
 
 @check("get.bad-requests", _GET, needs=_NEEDS)
 async def bad_requests(trial: Trial) -> None:
-    """400 for what is no UUID, and for a namespace that is missing, empty or no name."""
+    """400 for a bad UUID, and for a namespace that is missing, empty or malformed."""
     name = await trial.namespace()
     memory_id = await trial.written(name, "one")
     path = f"/v1/memories/{memory_id}"

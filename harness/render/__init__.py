@@ -1,4 +1,4 @@
-"""The formats of a report. JSON is the truth; each other format is made from it alone.
+"""The formats of a report. Each other format is made from the JSON report alone.
 
 `FORMATS` maps the command line's option, such as `--html`, to the function that renders it.
 """

@@ -125,7 +125,7 @@ def test_nothing_run_is_never_a_pass(run: Run, pytester: pytest.Pytester) -> Non
     for result in (deselected, skipped):
         assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
         assert result.parseoutcomes()["passed"] == 1
-        result.stdout.fnmatch_lines("No check of the memory plugin was run, *never a pass.")
+        result.stdout.fnmatch_lines("No checks of the memory plugin ran, so this is not a pass.")
 
 
 def test_whoever_leaves_checks_out_gets_no_verdict_of_conformance(

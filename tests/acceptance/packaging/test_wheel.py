@@ -78,3 +78,58 @@ def test_the_wheel_holds_every_file_that_the_rooms_read(installed: Path) -> None
     ).stdout.split()
     assert tracked
     assert [name for name in tracked if not (packages / name).exists()] == []
+
+
+FOREIGN = """
+import contract, harness
+
+def test_the_projects_own_packages_are_found():
+    assert harness.OWN == contract.OWN == "ours"
+"""
+
+
+@pytest.mark.parametrize("way", [["-m", "pytest"], ["-c", "import pytest; pytest.main()"]])
+def test_a_project_with_a_harness_and_a_contract_of_its_own_is_not_disturbed(
+    installed: Path, tmp_path: Path, way: list[str]
+) -> None:
+    for name in ("harness", "contract"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text('OWN = "ours"\n')
+    (tmp_path / "conftest.py").write_text("")
+    (tmp_path / "test_own.py").write_text(FOREIGN)
+    dependencies = Path(sysconfig.get_path("purelib"))
+    status, said = run(installed / "python", *way, cwd=tmp_path, path=dependencies)
+    assert "1 passed" in said, said
+    assert status == 0
+    status, said = run(
+        installed / "python",
+        *["-m", "pytest", "--memory-plugin-url", "http://127.0.0.1:1"],
+        cwd=tmp_path,
+        path=dependencies,
+    )
+    assert status == 4
+    assert "this project has its own package contract" in said
+
+
+def test_pytest_checks_a_plugin_wherever_the_wheel_is_installed(
+    installed: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "test_suite.py").write_text(
+        "import pytest\n"
+        "from harness import Settings\n"
+        "from harness.example import create_app\n"
+        "from harness.pytest_plugin import ConformanceSuite\n"
+        "class TestExample(ConformanceSuite):\n"
+        "    @pytest.fixture(scope='class')\n"
+        "    @classmethod\n"
+        "    def memory_plugin(cls):\n"
+        "        return create_app()\n"
+    )
+    dependencies = Path(sysconfig.get_path("purelib"))
+    command = [installed / "python", "-m", "pytest", "-q", "--strict-markers"]
+    status, said = run(*command, "-k", "forget-twice or twice", cwd=tmp_path, path=dependencies)
+    assert status == 0, said
+    assert "passed" in said
+    status, said = run(*command, "--memory-plugin-url", "x", cwd=tmp_path, path=dependencies)
+    assert status != 0
+    assert "unrecognized arguments" not in said

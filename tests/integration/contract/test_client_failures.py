@@ -152,7 +152,7 @@ async def test_an_error_without_the_envelope_is_still_that_error(
     ],
 )
 async def test_a_2xx_that_does_not_fit_breaks_the_contract(stub: Stub, body: Any) -> None:
-    with pytest.raises(ContractViolation, match="the plugin's answer is no SearchResponse"):
+    with pytest.raises(ContractViolation, match="the plugin's answer is not a SearchResponse"):
         await search(stub, Reply(body=body))
 
 
