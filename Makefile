@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
 
-.PHONY: wheel help install run test test-faults check bench figures demo demo-agent demo-picture
+.PHONY: wheel help install run up test test-faults check bench figures demo demo-agent demo-picture
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,6 +19,9 @@ $(STAMP): pyproject.toml constraints.txt
 
 run: $(STAMP) ## serve the plugin on an embedded PostgreSQL (Ctrl-C stops both)
 	@exec $(BIN)/memory-plugin-postgres
+
+up: $(STAMP) ## serve everything: plugin, gateway, recall, conversations (Ctrl-C stops all)
+	@exec $(BIN)/honcho start
 
 test: $(STAMP) ## run all tests
 	$(BIN)/pytest -n 2 -m "not slow"

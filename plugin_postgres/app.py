@@ -50,6 +50,8 @@ def create_app(settings: Settings) -> Starlette:
         # Load balancers and supervisors ask for health without a token.
         token = None if path == "/v1/health" else settings.token
         handlers = {name: Method(handle, max_body) for name, handle in methods.items()}
+        if "GET" in handlers:
+            handlers["HEAD"] = handlers["GET"]
         return Route(path, ApiRoute(path, handlers, metrics, token=token))
 
     @asynccontextmanager

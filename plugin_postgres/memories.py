@@ -82,6 +82,9 @@ class Memories:
         if body.embedding is not None and self._database.serves_vectors:
             embedding = _encoded(body.embedding)
             size += len(embedding)
+        propagation = jsonb.store(body.propagation)
+        if propagation is not None:
+            size += len(propagation)
         return Write(
             id=body.id or new_id(),
             namespace=namespace,
@@ -89,7 +92,7 @@ class Memories:
             kind=body.kind,
             source=body.source,
             expires_at=body.expires_at,
-            propagation=jsonb.store(body.propagation),
+            propagation=propagation,
             pin=bool(body.pin),
             created_at=body.created_at if isinstance(body, BatchWrite) else None,
             embedding=embedding,

@@ -28,6 +28,7 @@ async def ensure(connection: asyncpg.Connection) -> bool:
             await connection.execute("CREATE EXTENSION vector WITH SCHEMA memory_plugin")
     except (
         asyncpg.FeatureNotSupportedError,  # not installed on this server
+        asyncpg.UndefinedFileError,  # the same, in the words of PostgreSQL 14
         asyncpg.InsufficientPrivilegeError,  # installed, but this role may not create it
     ):
         return False

@@ -121,7 +121,7 @@ class ApiRoute:
         if method is None:
             raise BadRequest(f"the method must be {self._allowed}", status=_BAD_METHOD)
         content = await body.read(scope["headers"], receive, method.max_body)
-        if scope["method"] == "GET":
+        if scope["method"] in ("GET", "HEAD"):
             content = scope["query_string"]
         return await method.handle(_segment(scope), content)
 

@@ -24,6 +24,12 @@ STORE_FAULTS = (
     OSError,
 )
 _CLOSE_SECONDS = 5.0
+# The server looks after a silent connection, which also keeps the network from forgetting it.
+_KEEP_ALIVE = {
+    "tcp_keepalives_idle": "60",
+    "tcp_keepalives_interval": "10",
+    "tcp_keepalives_count": "3",
+}
 
 
 async def connect(
@@ -46,7 +52,7 @@ async def connect(
         **arguments, command_timeout=command_timeout
     )
     try:
-        wanted = {"application_name": name, **(session or {})}
+        wanted = {"application_name": name, **_KEEP_ALIVE, **(session or {})}
         await connection.execute("; ".join(f"SET {key} = {_quoted(wanted[key])}" for key in wanted))
     except BaseException:
         connection.terminate()

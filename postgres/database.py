@@ -14,7 +14,7 @@ import asyncpg
 
 from postgres.connection import DATA_FAULTS, STORE_FAULTS, connect, reason_of
 from postgres.errors import StoreUnavailable
-from postgres.pool import Pool
+from postgres.pool import IDLE_SECONDS, Pool
 from postgres.settings import DatabaseSettings
 
 _HEALTH_SECONDS = 2.0
@@ -51,6 +51,7 @@ class Database:
         self._prepare = prepare
         self._pool = Pool(self._connect, settings.pool_size)
         self._probe: asyncpg.Connection | None = None
+        self._probed_at = 0.0
         self._probing = asyncio.Lock()
 
     async def open(self) -> None:
@@ -125,6 +126,10 @@ class Database:
         """
         try:
             async with asyncio.timeout(_HEALTH_SECONDS), self._probing:
+                now = asyncio.get_running_loop().time()
+                if self._probe is not None and now - self._probed_at > IDLE_SECONDS:
+                    self._probe.terminate()
+                self._probed_at = now
                 if self._probe is None or self._probe.is_closed():
                     self._probe = await self._connect()
                 return bool(await self._probe.fetchval("SELECT NOT pg_is_in_recovery()"))
@@ -158,9 +163,11 @@ class Database:
                 connection.terminate()  # it still waits for an answer
             case TimeoutError():
                 connection.terminate()  # so does this one
+                self._pool.expire_idle()
                 raise _unavailable("the store did not answer in time", error) from None
             case asyncpg.InternalClientError():
                 connection.terminate()
+                self._pool.expire_idle()
                 raise _unavailable("the connection to the store broke", error) from None
             case asyncpg.QueryCanceledError():
                 raise _unavailable("the store took too long", error) from None
@@ -171,6 +178,8 @@ class Database:
             case Exception() if isinstance(error, STORE_FAULTS) and not isinstance(
                 error, DATA_FAULTS
             ):
+                if connection.is_closed():
+                    self._pool.expire_idle()
                 raise _unavailable("the store failed", error) from None
 
     async def _connect(self) -> asyncpg.Connection:

@@ -12,16 +12,27 @@ from typing import Any
 
 import asyncpg
 
+# Shorter than firewalls and address translators remember a connection that is silent.
+IDLE_SECONDS = 120.0
+
 
 class Pool:
-    """At most `size` connections, made on demand by `connect`."""
+    """At most `size` connections, made on demand by `connect`, and ended when idle for long."""
 
     def __init__(
-        self, connect: Callable[[], Coroutine[Any, Any, asyncpg.Connection]], size: int
+        self,
+        connect: Callable[[], Coroutine[Any, Any, asyncpg.Connection]],
+        size: int,
+        *,
+        idle_seconds: float = IDLE_SECONDS,
     ) -> None:
+        self._idle_seconds = idle_seconds
         self._connect = connect
         self._size = size
         self._idle: list[asyncpg.Connection] = []
+        # When each was last used; a network may have forgotten those that nobody used for long.
+        self._used_at: dict[asyncpg.Connection, float] = {}
+        self._sweeper: asyncio.TimerHandle | None = None
         self._used: set[asyncpg.Connection] = set()
         self._stale: set[asyncpg.Connection] = set()
         self._growing: set[asyncio.Task[asyncpg.Connection]] = set()
@@ -43,6 +54,7 @@ class Pool:
             if not connection.is_closed():
                 self._used.add(connection)
                 return connection
+            self._end(connection)
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[asyncpg.Connection] = loop.create_future()
         self._waiting.append(turn)
@@ -65,7 +77,7 @@ class Pool:
         self._used.discard(connection)
         if connection in self._stale or connection.is_closed() or connection.is_in_transaction():
             self._stale.discard(connection)
-            connection.terminate()
+            self._end(connection)
             if self._waiting:
                 self._grow()
         else:
@@ -73,12 +85,18 @@ class Pool:
 
     def expire(self) -> None:
         """End every connection, those in use once they come back."""
-        while self._idle:
-            self._idle.pop().terminate()
+        self.expire_idle()
         self._stale |= self._used
+
+    def expire_idle(self) -> None:
+        """End those that nobody uses: where one has broken, those that wait have, too."""
+        while self._idle:
+            self._end(self._idle.pop())
 
     async def close(self) -> None:
         """Close what is idle in peace and everything else by force."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
         for task in self._growing:
             task.cancel()
         for connection in list(self._used):
@@ -109,7 +127,28 @@ class Pool:
                 self._used.add(connection)
                 turn.set_result(connection)
                 return
+        loop = asyncio.get_running_loop()
+        self._used_at[connection] = loop.time()
         self._idle.append(connection)
+        if self._sweeper is None:
+            self._sweeper = loop.call_later(self._idle_seconds / 2, self._sweep)
+
+    def _sweep(self) -> None:
+        """End what has been idle for too long, and look again as long as something is idle."""
+        loop = asyncio.get_running_loop()
+        oldest = loop.time() - self._idle_seconds
+        kept = []
+        for connection in self._idle:
+            if self._used_at.get(connection, oldest) > oldest:
+                kept.append(connection)
+            else:
+                self._end(connection)
+        self._idle = kept
+        self._sweeper = loop.call_later(self._idle_seconds / 2, self._sweep) if kept else None
+
+    def _end(self, connection: asyncpg.Connection) -> None:
+        self._used_at.pop(connection, None)
+        connection.terminate()
 
     def _fail_waiting(self, error: BaseException) -> None:
         """Tell one that waits; tell all where no other connection can come."""

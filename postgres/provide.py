@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,15 @@ from postgres.settings import DatabaseSettings
 from serving.errors import BadSetting
 
 _PAUSE_SECONDS = 0.5
+_NO_SESSIONS = (
+    "the pooler in --database-url shares one session between clients (pool_mode = transaction or"
+    " statement); set pool_mode = session for this database, or connect to PostgreSQL directly"
+)
+# What one client's prepared statements are to another one's.
+_SHARED_SESSION = (
+    asyncpg.DuplicatePreparedStatementError,
+    asyncpg.InvalidSQLStatementNameError,
+)
 
 S = TypeVar("S", bound=DatabaseSettings)
 Afterwards = Callable[[asyncpg.Connection], Awaitable[None]]
@@ -64,6 +74,7 @@ async def prepare(
     """Wait for the database, then migrate it, or only check it with `--skip-migrate`."""
     connection = await _reach(settings, command)
     try:
+        await _require_sessions(settings, connection, command)
         _require_utf8(connection)
         if settings.skip_migrate:
             await schema.check(connection)
@@ -88,6 +99,24 @@ async def prepare(
         await close(connection)
 
 
+async def _require_sessions(
+    settings: DatabaseSettings, connection: asyncpg.Connection, command: str
+) -> None:
+    """Refuse a pooler that gives a session to everybody by turns: settings and locks would leak."""
+    mark = secrets.token_hex(8)
+    look = "SELECT current_setting('memory_plugins.mark', true)"
+    await connection.execute(f"SET memory_plugins.mark = '{mark}'")
+    other = await connect(settings, name=command)
+    try:
+        # The session that was used last is the next that such a pooler gives away.
+        if await other.fetchval(look) == mark or await connection.fetchval(look) != mark:
+            raise BadSetting(_NO_SESSIONS)
+    except _SHARED_SESSION as error:
+        raise BadSetting(_NO_SESSIONS) from error
+    finally:
+        await close(other)
+
+
 async def _reach(settings: DatabaseSettings, command: str) -> asyncpg.Connection:
     deadline = time.monotonic() + settings.startup_timeout
     while True:
@@ -108,6 +137,8 @@ async def _reach(settings: DatabaseSettings, command: str) -> asyncpg.Connection
                 f"the database refuses the connection ({type(error).__name__}):"
                 " check the user, the password and the name in --database-url"
             ) from None
+        except _SHARED_SESSION as error:
+            raise BadSetting(_NO_SESSIONS) from error
         except STORE_FAULTS as error:
             reason = reason_of(error)
         if time.monotonic() >= deadline:

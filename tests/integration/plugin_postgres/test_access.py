@@ -98,3 +98,17 @@ async def test_metrics_tell_requests_batches_pool_expiry_and_the_store(
     assert "memory_plugin_store_up 1.0" in text
     for name in ("pool_connections ", "pool_connections_used ", "expired_total"):
         assert f"memory_plugin_{name}" in text
+
+
+async def test_health_can_be_asked_for_by_head(migrated: str) -> None:
+    async with plugin.http(migrated, token=TOKEN) as http:
+        answer = await http.head("/v1/health")
+        assert answer.status_code == 200
+        assert (await http.post("/v1/health")).headers["allow"] == "GET, HEAD"
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
+async def test_the_scheme_of_the_token_may_be_in_any_case(migrated: str, scheme: str) -> None:
+    async with plugin.http(migrated, token=TOKEN) as http:
+        given = {"authorization": f"{scheme} {TOKEN}"}
+        assert (await http.get("/metrics", headers=given)).status_code == 200

@@ -118,8 +118,8 @@ async def test_unknown_routes_are_404_and_unknown_methods_405_with_allow(
         ("GET", A, "PUT, PATCH, DELETE"),
         ("GET", f"{A}/memories", "POST"),
         ("DELETE", "/v1/search", "POST"),
-        ("PUT", "/v1/memories/018f3c2e-7c4b-7d5a-9b1e-2f6a4c8d0e11", "GET, DELETE"),
-        ("POST", "/v1/health", "GET"),
+        ("PUT", "/v1/memories/018f3c2e-7c4b-7d5a-9b1e-2f6a4c8d0e11", "GET, DELETE, HEAD"),
+        ("POST", "/v1/health", "GET, HEAD"),
         ("OPTIONS", "/v1/search", "POST"),
         ("BREW", "/v1/search", "POST"),
     ):

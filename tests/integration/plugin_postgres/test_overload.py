@@ -1,6 +1,7 @@
 """A store that is slow, full, read-only or away: 503 with Retry-After, quickly, and recovery."""
 
 import asyncio
+import re
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -160,3 +161,17 @@ async def test_of_several_hosts_the_one_that_accepts_writes_is_used(
     async with plugin.http(several) as http:
         assert (await http.get("/v1/health")).status_code == 200
         assert (await http.put(A, json={"kind": "workspace"})).status_code == 200
+
+
+async def test_large_propagations_are_not_put_into_one_statement(migrated: str) -> None:
+    large = {**WRITE, "propagation": {"x": "y" * 400_000}}
+    async with plugin.http(migrated) as http:
+        await http.put(A, json={"kind": "workspace"})
+        written = await asyncio.gather(*(http.post(f"{A}/memories", json=large) for _ in range(12)))
+        assert {answer.status_code for answer in written} == {201}
+        metrics = (await http.get("/metrics")).text
+        # Half a megabyte at most, so one or two of them.
+        assert 'memory_plugin_write_batch_rows_bucket{le="2.0"}' in metrics
+        [statements] = re.findall(r'rows_bucket{le="2.0"} (\S+)', metrics)
+        [total] = re.findall(r"write_batch_rows_count (\S+)", metrics)
+        assert statements == total

@@ -116,3 +116,26 @@ async def test_everybody_is_told_when_no_connection_can_be_made() -> None:
     told = await asyncio.gather(*(pool.acquire(30) for _ in range(5)), return_exceptions=True)
     assert [type(error) for error in told] == [ConnectionRefusedError] * 5
     assert pool.size == 0
+
+
+async def test_what_is_idle_for_long_is_ended(connect: Connect) -> None:
+    pool = Pool(connect, 2, idle_seconds=0.2)
+    first, second = await pool.acquire(30), await pool.acquire(30)
+    ended = asyncio.Event()
+    first.add_termination_listener(lambda _: ended.set())
+    pool.release(first)
+    await asyncio.wait_for(ended.wait(), 30)
+    assert (pool.size, pool.used) == (1, 1)
+    assert not second.is_closed(), "it is in use"
+    pool.release(second)
+    await pool.close()
+
+
+async def test_when_one_breaks_those_that_wait_are_ended_too(pool: Pool) -> None:
+    first, second = await pool.acquire(30), await pool.acquire(30)
+    pool.release(first)
+    pool.expire_idle()
+    assert first.is_closed()
+    assert not second.is_closed()
+    assert pool.size == 1
+    pool.release(second)
