@@ -45,15 +45,13 @@ class Worker:
         self.database = Database(
             settings, name="memory-recall", search_path=SCHEMA_NAME, prepare=json_as_python
         )
-        self.client = MemoryClient(
-            settings.plugin_url,
-            token=settings.plugin_token,
-            timeout=5.0,
-            refresh=10.0,
-            breaker=Breaker(rest=_BREAKER_REST),
-        )
+        breaker = Breaker(rest=_BREAKER_REST)
+        self.client = _client(settings, breaker)
+        # A request that waits for an answer has no time for a second try.
+        self._hasty_client = _client(settings, breaker, attempts=1)
         self.ledger = Ledger(self.database, writers=max(1, settings.pool_size // 2))
         self.store = MemoryStore(self.client, self.ledger)
+        self._hasty_store = MemoryStore(self._hasty_client, self.ledger)
         self.usage = Usage(self.database)
         self.watch = Watch(self.database, self._configured)
         self.keys = Keys(self.database)
@@ -63,7 +61,7 @@ class Worker:
         self.summariser = Summariser(self.store, self.runs)
         self.learner = Learner(self.store, self.watch, metrics)
         self.recollection = Recollection(
-            self.store, self.watch, self.usage, dev_auth=settings.dev_auth
+            self._hasty_store, self.watch, self.usage, dev_auth=settings.dev_auth
         )
         self.janitor = Janitor(self.ledger, self.runs)
         self.upstream = (
@@ -94,6 +92,7 @@ class Worker:
                 if embedder is not None:
                     await embedder.aclose()
             await self.client.aclose()
+            await self._hasty_client.aclose()
             await self.database.close()
 
     async def configuration(self) -> Configuration:
@@ -133,4 +132,15 @@ class Worker:
             wanted = Embedding(url, model, self.settings.embedding_key)
         if current is not None and current is not wanted:
             self._old_embedders.append(current)  # somebody may be using it
-        self.store.embedder = wanted
+        self.store.embedder = self._hasty_store.embedder = wanted
+
+
+def _client(settings: Settings, breaker: Breaker, attempts: int = 3) -> MemoryClient:
+    return MemoryClient(
+        settings.plugin_url,
+        token=settings.plugin_token,
+        timeout=5.0,
+        attempts=attempts,
+        refresh=10.0,
+        breaker=breaker,
+    )
