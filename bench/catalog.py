@@ -6,7 +6,7 @@ run before the function goes on, so what was prepared is still there.
 
 from collections.abc import Callable, Iterator, Mapping
 
-from bench import backfill, embeddings, growth, langgraph, newest, resident, words, writes
+from bench import backfill, embeddings, growth, langgraph, newest, recall, resident, words, writes
 from bench.measure import Measure
 from bench.stage import Stage
 
@@ -24,4 +24,5 @@ CATALOG: Mapping[str, tuple[Source, ...]] = {
     "backfill": (backfill.measures,),
     "growth": (growth.measures,),
     "langgraph": (langgraph.measures,),
+    "recall": (recall.measures,),
 }

@@ -75,7 +75,7 @@ class Stage:
         with log.open("wb") as output:
             process = subprocess.Popen(command, stderr=output, stdout=output)
         try:
-            url = f"http://{_address(process, log)}"
+            url = f"http://{address(process, log)}"
             asyncio.run(_warm(url, workers))
             with self._watched(process.pid):
                 yield url
@@ -153,7 +153,8 @@ async def _warm(url: str, workers: int) -> None:
                 answer.raise_for_status()
 
 
-def _address(process: subprocess.Popen[bytes], log: Path) -> str:
+def address(process: subprocess.Popen[bytes], log: Path) -> str:
+    """Where a server of ours listens, as its log says."""
     waited = threading.Event()
     for _ in range(_READY_SECONDS * 20):
         found = re.search(r"listening.*?(127\.0\.0\.1:\d+)", log.read_text(errors="replace"))
@@ -162,7 +163,7 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
         if process.poll() is not None:
             break
         waited.wait(0.05)
-    raise RuntimeError(f"the plugin did not start: {log.read_text(errors='replace')[-2000:]}")
+    raise RuntimeError(f"it did not start: {log.read_text(errors='replace')[-2000:]}")
 
 
 def machine() -> dict[str, object]:
