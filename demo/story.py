@@ -93,7 +93,7 @@ def _trouble(scene: Stage) -> None:
     )
     scene.run("memory-backfill", "-verify", "--verify-all", expect=1)
     scene.say(
-        "", "Do not flip the flag. Apply again: it mends what differs and touches nothing else."
+        "", "Do not flip the flag. Apply again: it repairs what differs and touches nothing else."
     )
     scene.run("memory-backfill", "-apply", expect=0)
     scene.run("memory-backfill", "-verify", "--verify-all", expect=0)

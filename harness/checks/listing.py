@@ -23,9 +23,9 @@ async def walk(
 ) -> list[list[dict[str, Any]]]:
     """The pages of a listing, as they go over the wire; `between` is called between pages."""
     pages: list[list[dict[str, Any]]] = []
-    cursor = None
+    cursor: dict[str, Any] = {}
     for _ in range(100):
-        answer = await trial.list_page(*names, limit=limit, cursor=cursor, **fields)
+        answer = await trial.list_page(*names, limit=limit, **cursor, **fields)
         answer.expect(200)
         try:
             parse(ListResponse, answer.body)
@@ -34,8 +34,8 @@ async def walk(
         page = answer.object["memories"]
         expect(len(page) <= limit, f"at most {limit} memories on a page", len(page))
         pages.append(page)
-        cursor = answer.object.get("next_cursor")
-        if cursor is None:
+        cursor = {"cursor": answer.object.get("next_cursor")}
+        if cursor["cursor"] is None:
             return pages
         if between is not None:
             await between()
