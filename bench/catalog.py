@@ -6,7 +6,19 @@ run before the function goes on, so what was prepared is still there.
 
 from collections.abc import Callable, Iterator, Mapping
 
-from bench import backfill, embeddings, growth, langgraph, newest, recall, resident, words, writes
+from bench import (
+    backfill,
+    embeddings,
+    growth,
+    langgraph,
+    newest,
+    questions,
+    recall,
+    resident,
+    texts,
+    words,
+    writes,
+)
 from bench.measure import Measure
 from bench.stage import Stage
 
@@ -15,8 +27,10 @@ Source = Callable[[Stage], Iterator[Measure]]
 CATALOG: Mapping[str, tuple[Source, ...]] = {
     "plugin": (
         writes.measures,
+        texts.measures,
         newest.measures,
         words.measures,
+        questions.measures,
         embeddings.speed,
         embeddings.recall,
         resident.measures,
