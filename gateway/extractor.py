@@ -29,6 +29,7 @@ class Extractor:
         async with self._gate:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
+                "-P",  # nothing that lies in the working directory
                 "-m",
                 "gateway.documents",
                 orjson.dumps(asked).decode(),

@@ -1,0 +1,101 @@
+"""The real gateway as a process, on a database and a plugin that relays stand before."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import httpx
+import psutil
+
+_READY_SECONDS = 60
+_PATIENCE_SECONDS = 60
+
+
+@dataclass
+class Gateway:
+    """One `memory-gateway`. A unix socket keeps its address across restarts."""
+
+    directory: Path
+    database_url: str
+    plugin: Path
+    workers: int = 1
+    _process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def socket(self) -> Path:
+        return self.directory / "gateway.sock"
+
+    @property
+    def log(self) -> str:
+        return (self.directory / "gateway.log").read_text(errors="replace")
+
+    def start(self) -> None:
+        command = [
+            str(Path(sys.executable).with_name("memory-gateway")),
+            f"--listen=unix:{self.socket}",
+            f"--database-url={self.database_url}",
+            f"--plugin-url=unix:{self.plugin}",
+            f"--workers={self.workers}",
+            "--skip-migrate",
+            "--startup-timeout=60",
+        ]
+        with (self.directory / "gateway.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self.directory,
+                env=os.environ,
+            )
+
+    def kill(self) -> None:
+        """kill -9 of all its processes at once."""
+        process = self._process
+        if process is None or process.poll() is not None:
+            return
+        with suppress(psutil.NoSuchProcess):
+            main = psutil.Process(process.pid)
+            for it in [main, *main.children(recursive=True)]:
+                with suppress(psutil.NoSuchProcess):
+                    it.kill()
+        process.wait()
+
+    async def ready(self) -> None:
+        deadline = perf_counter() + _READY_SECONDS
+        while True:
+            with suppress(httpx.HTTPError):
+                async with self.http() as client:
+                    if (await client.get("/health")).status_code == 200:
+                        return
+            assert perf_counter() < deadline, f"the gateway is not ready:\n{self.log}"
+            await asyncio.sleep(0.05)
+
+    @asynccontextmanager
+    async def http(self) -> AsyncIterator[httpx.AsyncClient]:
+        transport = httpx.AsyncHTTPTransport(uds=str(self.socket))
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://gateway", timeout=30
+        ) as client:
+            yield client
+
+    async def insist(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Repeat a request until it is answered with 2xx, as a client does that must know."""
+        deadline = perf_counter() + _PATIENCE_SECONDS
+        while True:
+            with suppress(httpx.HTTPError):
+                async with self.http() as client:
+                    answer = await client.post(path, json=body)
+                if answer.is_success:
+                    done: dict[str, Any] = answer.json()
+                    return done
+                assert answer.status_code == 503, (answer.status_code, answer.text)
+            assert perf_counter() < deadline, f"no answer:\n{self.log[-5000:]}"
+            await asyncio.sleep(0.05)
