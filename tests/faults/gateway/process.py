@@ -14,6 +14,8 @@ from typing import Any
 import httpx
 import psutil
 
+from tests.faults.plugin import http
+
 _READY_SECONDS = 60
 _PATIENCE_SECONDS = 60
 
@@ -76,14 +78,11 @@ class Gateway:
                     if (await client.get("/health")).status_code == 200:
                         return
             assert perf_counter() < deadline, f"the gateway is not ready:\n{self.log}"
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.1)
 
     @asynccontextmanager
     async def http(self) -> AsyncIterator[httpx.AsyncClient]:
-        transport = httpx.AsyncHTTPTransport(uds=str(self.socket))
-        async with httpx.AsyncClient(
-            transport=transport, base_url="http://gateway", timeout=30
-        ) as client:
+        async with http(f"unix:{self.socket}", timeout=30) as client:
             yield client
 
     async def insist(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -98,4 +97,4 @@ class Gateway:
                     return done
                 assert answer.status_code == 503, (answer.status_code, answer.text)
             assert perf_counter() < deadline, f"no answer:\n{self.log[-5000:]}"
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.1)
