@@ -8,6 +8,7 @@ from uuid import UUID
 
 from gateway.names import SessionName
 from gateway.turns import Message, Turn, part_numbers, turns
+from language.statements import find_statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Batch:
 
     def add_turns(self, messages: Sequence[Message], *, ask: bool) -> None:
         for number, turn in enumerate(turns(messages)):
-            made = list(self._add_turn(turn))
+            made = [*self._add_turn(turn), *self._add_facts(turn)]
             if ask and turn.said_by_user:
                 said = "\n".join(turn.said_by_user)
                 ids = [it.id for it in made]
@@ -72,6 +73,17 @@ class Batch:
         for text, numbers in zip(texts, part_numbers(texts), strict=True):
             yield self.add("turn", turn.began_at, text, {**numbers, "sender_ids": turn.sender_ids})
 
+    def _add_facts(self, turn: Turn) -> Iterator[NewMemory]:
+        known = set[str]()
+        for message in turn.messages:
+            if message.role != "user":
+                continue
+            for fact in find_statements(message.content):
+                if fact not in known:
+                    known.add(fact)
+                    extra = {"sender_ids": [message.sender_id]}
+                    yield self.add("fact", message.sent_at, fact, extra)
+
     def arguments(self) -> tuple[list[Any], ...]:
         """The memories and questions as the columns that the statements take."""
         made, asked = self.memories, self.questions
@@ -83,7 +95,7 @@ class Batch:
             [it.extra for it in made],
             [it.text for it in made],
             [it.number for it in asked],
-            [[str(key) for key in it.memories] for it in asked],
+            [" ".join(map(str, it.memories)) for it in asked],
             [it.sent_at for it in asked],
             [it.text for it in asked],
         )

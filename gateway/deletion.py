@@ -11,6 +11,8 @@ from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
+from asyncpg import ForeignKeyViolationError
+
 import contract
 from gateway.errors import NotFound
 from gateway.locks import Locks
@@ -20,7 +22,6 @@ from gateway.plugin import Plugin
 from gateway.statements import load
 from gateway.users import User
 from gateway.wire import Request
-from postgres.connection import DATA_FAULTS
 from postgres.database import Database
 from postgres.errors import StoreUnavailable
 
@@ -79,7 +80,7 @@ class Deletion:
                 return False
         try:
             return bool(await self._database.fetchval(load("remove_user"), owner))
-        except DATA_FAULTS:
+        except ForeignKeyViolationError:
             return False  # an add that had begun before has made a session just now
 
     async def carry_out(self, row: Any) -> bool:

@@ -4,8 +4,11 @@ What it is to be asked stands in `questions`, so a crash does not lose it. The q
 memory of the same turn is deleted or edited, and with it the answer, however late that comes.
 """
 
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
+
+from asyncpg import ForeignKeyViolationError
 
 from gateway.batch import Batch
 from gateway.flush import Flush
@@ -13,18 +16,25 @@ from gateway.locks import Locks
 from gateway.models import Models
 from gateway.names import SessionName
 from gateway.statements import load
-from postgres.connection import DATA_FAULTS
 from postgres.database import Database
 
 
 class LateFacts:
     """Asks, and keeps what comes of it."""
 
-    def __init__(self, database: Database, locks: Locks, flush: Flush, models: Models) -> None:
+    def __init__(
+        self,
+        database: Database,
+        locks: Locks,
+        flush: Flush,
+        models: Models,
+        redact: Callable[[str], str],
+    ) -> None:
         self._database = database
         self._locks = locks
         self._flush = flush
         self._models = models
+        self._redact = redact
 
     @property
     def is_on(self) -> bool:
@@ -37,7 +47,7 @@ class LateFacts:
             await self._database.execute(load("postpone_question"), row["id"])
             return
         async with self._locks.hold(row["session"]):
-            await self._keep(row["id"], facts)
+            await self._keep(row["id"], [self._redact(it) for it in facts])
         await self._flush.run(row["session"], take=False)
 
     async def _keep(self, question: int, facts: list[str]) -> None:
@@ -51,5 +61,5 @@ class LateFacts:
             await self._database.execute(
                 load("answer_question"), question, row["session"], batch.id, *batch.arguments()[:6]
             )
-        except DATA_FAULTS:
+        except ForeignKeyViolationError:
             return  # the session was deleted in this moment

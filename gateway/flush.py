@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
 
+from asyncpg import ForeignKeyViolationError
+
 import contract
 from gateway.batch import Batch
 from gateway.errors import Unavailable
@@ -25,7 +27,6 @@ from gateway.statements import load
 from gateway.turns import Message
 from gateway.users import User
 from gateway.wire import FlushRequest
-from postgres.connection import DATA_FAULTS
 from postgres.database import Database
 
 _MOST_AT_ONCE = 500
@@ -96,7 +97,7 @@ class Flush:
         if take and first["number"] is not None:
             try:
                 await self._take(session, rows)
-            except DATA_FAULTS:
+            except ForeignKeyViolationError:
                 return Taken()  # deleted in this moment
         return await self.write(session)
 

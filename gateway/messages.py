@@ -9,6 +9,7 @@ from typing import Any
 
 import asyncpg
 import orjson
+from asyncpg import ForeignKeyViolationError
 
 from gateway.errors import BadRequest, Conflict, Unauthorized
 from gateway.names import SessionName
@@ -16,7 +17,6 @@ from gateway.rounds import Rounds
 from gateway.statements import load
 from gateway.users import User
 from gateway.wire import AddRequest
-from postgres.connection import DATA_FAULTS
 from postgres.database import Database
 
 _LONGEST_KEY = 255
@@ -99,7 +99,7 @@ class Messages:
         try:
             async with self._database.connection() as connection:
                 return await _store(connection, adds)
-        except DATA_FAULTS:
+        except ForeignKeyViolationError:
             if len(adds) == 1:
                 raise Unauthorized from None  # the user was deleted a moment ago
         return [await self._store_alone(add) for add in adds]

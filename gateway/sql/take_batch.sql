@@ -23,7 +23,7 @@ made AS (
     ) AS memory (id, position, type, created_at, extra, text)
 )
 INSERT INTO questions (session, batch, number, memories, sent_at, text)
-SELECT $1, $2, question.number, ARRAY(SELECT jsonb_array_elements_text(question.memories)::uuid),
+SELECT $1, $2, question.number, string_to_array(question.memories, ' ')::uuid[],
     question.sent_at, question.text
-FROM unnest($11::integer[], $12::jsonb[], $13::timestamptz[], $14::text[])
+FROM unnest($11::integer[], $12::text[], $13::timestamptz[], $14::text[])
     AS question (number, memories, sent_at, text)

@@ -17,7 +17,7 @@ ADD, FLUSH = "/memories/add", "/memories/flush"
 
 async def test_ruling_11_add_does_not_need_the_plugin(ann: Person, plugin: Switchboard) -> None:
     plugin.is_down = True
-    assert await ann.add("chat:1", *turn("I like tea")) == {
+    assert await ann.add("chat:1", *turn("Talk of tea")) == {
         "status": "accumulated",
         "session_id": "chat:1",
         "message_count": 2,
@@ -43,14 +43,14 @@ async def test_ruling_11_what_was_added_survives_the_gateway(
 
 
 async def test_ruling_12_a_repeated_message_is_stored_once_ever(ann: Person) -> None:
-    messages = turn("I like tea")
+    messages = turn("Talk of tea")
     assert (await ann.add("chat:1", *messages))["duplicate_count"] == 0
     assert (await ann.add("chat:1", *messages, message("More")))["duplicate_count"] == 2
     await ann.flush("chat:1")
     assert (await ann.add("chat:1", *messages))["duplicate_count"] == 2
     assert (await ann.flush("chat:1"))["status"] == "no_extraction"
     [memory] = await ann.search("tea")
-    await ann.patch(memory["id"], "I like coffee")
+    await ann.patch(memory["id"], "Talk of coffee")
     assert (await ann.add("chat:1", *messages))["duplicate_count"] == 2
     await ann.delete(f"/memories/{memory['id']}")
     assert (await ann.add("chat:1", *messages))["duplicate_count"] == 2
@@ -75,7 +75,7 @@ async def test_ruling_12_the_nth_occurrence_is_a_message_of_its_own(ann: Person)
 async def test_ruling_12_a_message_that_differs_is_another(
     ann: Person, change: dict[str, Any]
 ) -> None:
-    first = message("I like tea")
+    first = message("Talk of tea")
     await ann.add("chat:1", first)
     assert (await ann.add("chat:1", first | change))["duplicate_count"] == 0
     assert (await ann.add("chat:2", first))["duplicate_count"] == 0
@@ -94,7 +94,7 @@ async def test_ruling_12_text_items_are_the_text(ann: Person) -> None:
 
 
 async def test_ruling_12_deleting_the_session_forgets_its_messages(ann: Person) -> None:
-    messages = turn("I like tea")
+    messages = turn("Talk of tea")
     await ann.add("chat:1", *messages)
     await ann.delete("/sessions/chat:1")
     assert (await ann.add("chat:1", *messages))["duplicate_count"] == 0
@@ -110,7 +110,7 @@ async def test_ruling_12_repeats_at_the_same_time_are_stored_once(ann: Person) -
 
 async def test_ruling_12_the_same_request_under_a_key_gets_the_same_answer(ann: Person) -> None:
     key = {"Idempotency-Key": "run 1"}
-    fields = {"session_id": "chat:1", "messages": turn("I like tea")}
+    fields = {"session_id": "chat:1", "messages": turn("Talk of tea")}
     answers = [await ann.post(ADD, key, **fields) for _ in range(3)]
     answers += await asyncio.gather(*(ann.post(ADD, key, **fields) for _ in range(5)))
     assert {it.content for it in answers} == {answers[0].content}
@@ -123,7 +123,7 @@ async def test_ruling_12_another_request_under_a_key_is_a_conflict(
     ann: Person, bob: Person
 ) -> None:
     key = {"Idempotency-Key": "run 1"}
-    messages = turn("I like tea")
+    messages = turn("Talk of tea")
     checked(await ann.post(ADD, key, session_id="chat:1", messages=messages), 200)
     for other in (
         {"session_id": "chat:2", "messages": messages},
@@ -192,7 +192,7 @@ async def test_ruling_13_ids_come_from_user_session_batch_and_place(
 async def test_ruling_14_of_concurrent_flushes_one_extracts_and_all_wait(
     store: str, plugin: Switchboard, ann: Person
 ) -> None:
-    await ann.add("chat:1", *turn("I like tea"))
+    await ann.add("chat:1", *turn("Talk of tea"))
     async with people.gateway(store, plugin.client()) as other:
         there = Person(other.http, ann.user_id, ann.key)
         plugin.held = "POST /v1/memories/batch"
@@ -232,7 +232,7 @@ async def test_ruling_14_what_others_added_is_searchable_too(
 async def test_ruling_15_a_flush_that_the_plugin_does_not_take_is_remembered(
     ann: Person, plugin: Switchboard
 ) -> None:
-    await ann.add("chat:1", *turn("I like tea"))
+    await ann.add("chat:1", *turn("Talk of tea"))
     plugin.is_down = True
     answer = await ann.post(FLUSH, session_id="chat:1")
     checked(answer, 503)
@@ -245,7 +245,7 @@ async def test_ruling_15_a_flush_that_the_plugin_does_not_take_is_remembered(
 
 
 async def test_ruling_15_the_buffer_stays(ann: Person, plugin: Switchboard) -> None:
-    await ann.add("chat:1", *turn("I like tea"))
+    await ann.add("chat:1", *turn("Talk of tea"))
     plugin.held = "PUT"
     flush = asyncio.create_task(ann.post(FLUSH, session_id="chat:1"))
     await plugin.arrived.wait()
@@ -260,14 +260,16 @@ async def test_ruling_15_poisoned_content_holds_up_nobody_else(
     ann: Person, bob: Person, plugin: Switchboard
 ) -> None:
     plugin.refuses = lambda body: "POISON" in body
-    await ann.add("chat:1", *turn("POISON"), *turn("I like tea"))
+    await ann.add("chat:1", *turn("POISON"), *turn("Talk of tea"))
     checked(await ann.post(FLUSH, session_id="chat:1"), 503)
-    assert [it["text"] for it in await ann.search("tea")] == ["User: I like tea\nAssistant: Noted."]
-    await ann.say("chat:2", "I like coffee")
-    await bob.say("chat:1", "I like water")
+    assert [it["text"] for it in await ann.search("tea")] == [
+        "User: Talk of tea\nAssistant: Noted."
+    ]
+    await ann.say("chat:2", "Talk of coffee")
+    await bob.say("chat:1", "Talk of water")
     assert len(await ann.search("coffee")) == 1
     assert len(await bob.search("water")) == 1
-    await ann.add("chat:1", *turn("I like milk"))
+    await ann.add("chat:1", *turn("Talk of milk"))
     checked(await ann.post(FLUSH, session_id="chat:1"), 503)
     assert len(await ann.search("milk")) == 1
     plugin.refuses = lambda _: False
@@ -280,7 +282,7 @@ async def test_ruling_15_buffers_that_nobody_flushes_are_flushed(
 ) -> None:
     async with people.gateway(store, plugin.client(), idle_flush=0.5) as gateway:
         ann = await gateway.person()
-        await ann.add("chat:1", *turn("I like tea"))
+        await ann.add("chat:1", *turn("Talk of tea"))
         await until(lambda: ann.search("tea"))
         assert (await ann.flush("chat:1"))["status"] == "no_extraction"
 
@@ -288,7 +290,7 @@ async def test_ruling_15_buffers_that_nobody_flushes_are_flushed(
 async def test_ruling_15_zero_is_never(store: str, plugin: Switchboard) -> None:
     async with people.gateway(store, plugin.client(), idle_flush=0.0) as gateway:
         ann = await gateway.person()
-        await ann.add("chat:1", *turn("I like tea"))
+        await ann.add("chat:1", *turn("Talk of tea"))
         await asyncio.sleep(0.5)
         assert await ann.search("tea") == []
 
@@ -331,7 +333,7 @@ async def test_ruling_16_tool_and_blank_messages_make_no_memory(ann: Person) -> 
 async def test_ruling_16_the_time_of_a_turn_is_that_of_its_first_message(ann: Person) -> None:
     await ann.add(
         "chat:1",
-        message("I like tea", timestamp=1_700_000_000_123),
+        message("Talk of tea", timestamp=1_700_000_000_123),
         message("Good.", "assistant", timestamp=1_700_000_009_000),
     )
     await ann.flush("chat:1")

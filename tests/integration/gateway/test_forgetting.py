@@ -27,7 +27,7 @@ async def only(person: Person, query: str) -> dict[str, Any]:
 async def test_ruling_17_a_confirmed_deletion_is_204_and_a_repeat_404(
     ann: Person, plugin: Switchboard
 ) -> None:
-    await ann.say("chat:1", "I like tea")
+    await ann.say("chat:1", "Talk of tea")
     resource = await ann.upload("Some paper.")
     memory = await only(ann, "tea")
     for path in (
@@ -45,9 +45,9 @@ async def test_ruling_17_a_confirmed_deletion_is_204_and_a_repeat_404(
 async def test_ruling_17_without_the_plugin_it_is_gone_all_the_same(
     ann: Person, bob: Person, plugin: Switchboard
 ) -> None:
-    await ann.say("chat:1", "I like tea")
-    await ann.say("chat:2", "I like coffee")
-    await bob.say("chat:1", "I like water")
+    await ann.say("chat:1", "Talk of tea")
+    await ann.say("chat:2", "Talk of coffee")
+    await bob.say("chat:1", "Talk of water")
     resource = await ann.upload("Some paper.")
     memory = await only(ann, "tea")
     plugin.is_down = True
@@ -77,7 +77,7 @@ async def test_ruling_17_without_the_plugin_it_is_gone_all_the_same(
 async def test_ruling_18_a_flush_in_flight_brings_nothing_back(
     ann: Person, plugin: Switchboard
 ) -> None:
-    await ann.add("chat:1", *turn("I like tea"))
+    await ann.add("chat:1", *turn("Talk of tea"))
     plugin.held = "POST /v1/memories/batch"
     flush = asyncio.create_task(ann.post(FLUSH, session_id="chat:1"))
     await plugin.arrived.wait()
@@ -98,8 +98,8 @@ async def _is_gone(person: Person, session: str) -> bool:
 async def test_ruling_18_a_memory_deleted_while_it_is_flushed_stays_deleted(
     store: str, ann: Person, plugin: Switchboard
 ) -> None:
-    await ann.say("chat:1", "I like coffee")
-    await ann.add("chat:1", *turn("I like tea"))
+    await ann.say("chat:1", "Talk of coffee")
+    await ann.add("chat:1", *turn("Talk of tea"))
     plugin.held = "POST /v1/memories/batch"
     flush = asyncio.create_task(ann.flush("chat:1"))
     await plugin.arrived.wait()
@@ -119,11 +119,11 @@ async def test_ruling_18_a_memory_deleted_while_it_is_flushed_stays_deleted(
     assert (await deletion).status_code == 204
     await flush
     assert await ann.search("tea") == []
-    assert plugin.texts(ann.user_id) == ["User: I like coffee\nAssistant: Noted."]
+    assert plugin.texts(ann.user_id) == ["User: Talk of coffee\nAssistant: Noted."]
 
 
 async def test_ruling_18_a_repeated_add_brings_nothing_back(ann: Person) -> None:
-    messages = turn("I like tea")
+    messages = turn("Talk of tea")
     await ann.add("chat:1", *messages)
     await ann.flush("chat:1")
     await ann.delete(f"/memories/{(await only(ann, 'tea'))['id']}")
@@ -135,12 +135,12 @@ async def test_ruling_18_a_repeated_add_brings_nothing_back(ann: Person) -> None
 async def test_ruling_18_a_remembered_flush_brings_nothing_back(
     ann: Person, plugin: Switchboard
 ) -> None:
-    await ann.add("chat:1", *turn("I like tea"))
+    await ann.add("chat:1", *turn("Talk of tea"))
     plugin.is_down = True
     checked(await ann.post(FLUSH, session_id="chat:1"), 503)
     assert (await ann.delete("/sessions/chat:1")).status_code == 202
     plugin.is_down = False
-    await ann.say("chat:1", "I like coffee")
+    await ann.say("chat:1", "Talk of coffee")
     assert await ann.texts("tea") == []
     assert len(await ann.search("coffee")) == 1
 
@@ -148,16 +148,16 @@ async def test_ruling_18_a_remembered_flush_brings_nothing_back(
         return any(it.startswith("DELETE /v1/namespaces") for it in plugin.requests)
 
     await until(is_told)
-    assert plugin.texts(ann.user_id) == ["User: I like coffee\nAssistant: Noted."]
+    assert plugin.texts(ann.user_id) == ["User: Talk of coffee\nAssistant: Noted."]
 
 
 async def test_ruling_19_an_edit_replaces_the_text_in_place(
     ann: Person, plugin: Switchboard
 ) -> None:
-    await ann.say("chat:1", "I like tea")
+    await ann.say("chat:1", "Talk of tea")
     before = await only(ann, "tea")
-    edited = checked(await ann.patch(before["id"], "I like coffee"), 200)
-    assert edited["text"] == "I like coffee"
+    edited = checked(await ann.patch(before["id"], "Talk of coffee"), 200)
+    assert edited["text"] == "Talk of coffee"
     assert (edited["id"], edited["session_id"]) == (before["id"], before["session_id"])
     assert (edited["score"], edited["source_scope"]) == (None, None)
     assert edited["raw"]["edited_at"]
@@ -165,26 +165,26 @@ async def test_ruling_19_an_edit_replaces_the_text_in_place(
     after = await only(ann, "coffee")
     assert after["raw"] == edited["raw"]
     assert await ann.search("tea") == []
-    assert plugin.texts(ann.user_id) == ["I like coffee"]
+    assert plugin.texts(ann.user_id) == ["Talk of coffee"]
 
 
 async def test_ruling_19_a_repeated_flush_does_not_undo_an_edit(
     store: str, ann: Person, plugin: Switchboard
 ) -> None:
     # As a gateway leaves it that dies between the plugin's answer and its own database.
-    await ann.add("chat:1", *turn("I like tea"), *turn("POISON"))
+    await ann.add("chat:1", *turn("Talk of tea"), *turn("POISON"))
     plugin.refuses = lambda body: "POISON" in body
     checked(await ann.post(FLUSH, session_id="chat:1"), 503)
     memory = await only(ann, "tea")
     connection = await asyncpg.connect(store)
     try:
         await connection.execute(
-            "UPDATE memory_gateway.memories SET text = 'User: I like tea' WHERE id = $1",
+            "UPDATE memory_gateway.memories SET text = 'User: Talk of tea' WHERE id = $1",
             memory["id"],
         )
     finally:
         await connection.close()
-    checked(await ann.patch(memory["id"], "I like coffee"), 200)
+    checked(await ann.patch(memory["id"], "Talk of coffee"), 200)
     plugin.refuses = lambda _: False
     await until(lambda: ann.search("POISON"))
     assert (await only(ann, "coffee"))["id"] == memory["id"]
@@ -193,7 +193,7 @@ async def test_ruling_19_a_repeated_flush_does_not_undo_an_edit(
 
 @pytest.mark.parametrize("text", ["", "  \n", None, 5, ["x"], "a\x00b"])
 async def test_ruling_19_a_text_is_not_blank(ann: Person, text: Any) -> None:
-    await ann.say("chat:1", "I like tea")
+    await ann.say("chat:1", "Talk of tea")
     answer = await ann.patch((await only(ann, "tea"))["id"], text)
     assert "text" in checked(answer, 400)["message"]
 
@@ -201,10 +201,10 @@ async def test_ruling_19_a_text_is_not_blank(ann: Person, text: Any) -> None:
 async def test_ruling_19_without_the_plugin_nothing_is_edited(
     ann: Person, plugin: Switchboard
 ) -> None:
-    await ann.say("chat:1", "I like tea")
+    await ann.say("chat:1", "Talk of tea")
     memory = await only(ann, "tea")
     plugin.is_down = True
-    answer = await ann.patch(memory["id"], "I like coffee")
+    answer = await ann.patch(memory["id"], "Talk of coffee")
     checked(answer, 503)
     assert int(answer.headers["retry-after"]) >= 1
     plugin.is_down = False
@@ -212,12 +212,12 @@ async def test_ruling_19_without_the_plugin_nothing_is_edited(
 
 
 async def test_ruling_20_a_session_goes_with_its_buffer(ann: Person) -> None:
-    await ann.say("chat:1", "I like tea")
-    await ann.add("chat:1", *turn("I like coffee"))
-    await ann.say("chat:2", "I like water")
+    await ann.say("chat:1", "Talk of tea")
+    await ann.add("chat:1", *turn("Talk of coffee"))
+    await ann.say("chat:2", "Talk of water")
     assert (await ann.delete("/sessions/chat:1")).status_code == 204
     assert (await ann.flush("chat:1"))["status"] == "no_extraction"
-    assert await ann.texts("like") == ["User: I like water\nAssistant: Noted."]
+    assert await ann.texts("talk") == ["User: Talk of water\nAssistant: Noted."]
 
 
 @pytest.mark.parametrize("name", ["with/slash", "ü ñ", "a:b", "100%", "?&#", "chat:x/../y"])
@@ -231,10 +231,10 @@ async def test_ruling_20_a_user_goes_with_everything(
     ann: Person, bob: Person, store: str, plugin: Switchboard
 ) -> None:
     for app in ("default", "other"):
-        await ann.say("chat:1", "I like tea", app_id=app)
-        await ann.add("chat:2", *turn("I like coffee"), app_id=app)
+        await ann.say("chat:1", "Talk of tea", app_id=app)
+        await ann.add("chat:2", *turn("Talk of coffee"), app_id=app)
         await ann.upload("Some paper.", app_id=app)
-    await bob.say("chat:1", "I like water")
+    await bob.say("chat:1", "Talk of water")
     assert (await ann.delete(f"/users/{ann.user_id}")).status_code == 204
     checked(await ann.post("/memories/search", query="tea"), 401)
     assert plugin.spaces(ann.user_id) == []
@@ -255,13 +255,13 @@ async def test_ruling_20_a_user_goes_with_everything(
     made = checked(await ann.http.post("/users", json={"user_id": ann.user_id}), 201)
     again = Person(ann.http, ann.user_id, made["user_key"])
     assert await again.search("tea coffee paper") == []
-    assert (await again.say("chat:1", "I like milk"))["message_count"] == 2
+    assert (await again.say("chat:1", "Talk of milk"))["message_count"] == 2
 
 
 async def test_ruling_20_a_name_is_taken_while_its_deletion_is_under_way(
     ann: Person, plugin: Switchboard
 ) -> None:
-    await ann.say("chat:1", "I like tea")
+    await ann.say("chat:1", "Talk of tea")
     plugin.is_down = True
     checked(await ann.delete(f"/users/{ann.user_id}"), 202)
     checked(await ann.http.post("/users", json={"user_id": ann.user_id}), 409)
@@ -283,11 +283,11 @@ async def export(person: Person) -> list[dict[str, Any]]:
 
 
 async def test_ruling_21_an_export_has_everything_and_an_end(ann: Person) -> None:
-    await ann.say("chat:1", "I like tea", "I like coffee")
+    await ann.say("chat:1", "Talk of tea", "Talk of coffee")
     await ann.add("chat:1", message("Not yet flushed", timestamp=1_700_000_000_000))
     await ann.say("s", "In another app", app_id="other", project_id="p")
     resource = await ann.upload("Some paper.", title="Paper")
-    await ann.patch((await only(ann, "tea"))["id"], "I like water")
+    await ann.patch((await only(ann, "tea"))["id"], "Talk of water")
     lines = await export(ann)
     assert lines == await export(ann)
     by_type = {kind: [it for it in lines if it["type"] == kind] for kind in set(map(_type, lines))}
@@ -313,8 +313,8 @@ async def test_ruling_21_an_export_has_everything_and_an_end(ann: Person) -> Non
     } <= set(memories[0])
     texts = {it["text"] for it in memories if it["raw"]["type"] != "fact"}
     assert texts == {
-        "I like water",
-        "User: I like coffee\nAssistant: Noted.",
+        "Talk of water",
+        "User: Talk of coffee\nAssistant: Noted.",
         "User: In another app\nAssistant: Noted.",
         "Some paper.",
     }
@@ -369,6 +369,6 @@ async def test_ruling_21_an_export_says_when_the_plugin_cannot_list_more(
 async def test_ruling_21_without_the_plugin_there_is_no_half_export(
     ann: Person, plugin: Switchboard
 ) -> None:
-    await ann.say("chat:1", "I like tea")
+    await ann.say("chat:1", "Talk of tea")
     plugin.is_down = True
     checked(await ann.get(f"/users/{ann.user_id}/export"), 503)

@@ -79,7 +79,7 @@ async def test_ruling_25_namespaces_are_hashes_with_the_clear_ids_in_their_metad
     ann: Person, plugin: Switchboard
 ) -> None:
     odd = "päge/ü:" + "x" * 200
-    await ann.say(odd, "I like tea", app_id="a.b", project_id="p-q")
+    await ann.say(odd, "Talk of tea", app_id="a.b", project_id="p-q")
     resource = await ann.upload("Some paper.")
     spaces = {
         it.stored.metadata["session_id"]: it
@@ -101,7 +101,7 @@ async def test_ruling_25_namespaces_are_hashes_with_the_clear_ids_in_their_metad
 
 
 async def test_ruling_25_no_answer_names_a_namespace(ann: Person) -> None:
-    await ann.say("chat:1", "I like tea")
+    await ann.say("chat:1", "Talk of tea")
     resource = await ann.upload("Some tea.")
     shown = [
         (await ann.post("/memories/search", query="tea", scope=["all_user_memory"])).text,
@@ -228,7 +228,7 @@ async def test_ruling_26_a_bad_user_id_is_refused(gateway: Gateway, user_id: Any
 
 async def test_ruling_26_unknown_fields_and_nulls_are_ignored(ann: Person) -> None:
     fields = {"session_id": "chat:1", "app_id": None, "more": {"a": [1]}}
-    checked(await ann.post("/memories/add", messages=turn("I like tea"), **fields), 200)
+    checked(await ann.post("/memories/add", messages=turn("Talk of tea"), **fields), 200)
     checked(await ann.post("/memories/flush", **fields), 200)
     nothing = dict.fromkeys(("conversation_id", "project_id", "top_k", "scope"))
     assert checked(await ann.post("/memories/search", query="tea", **nothing), 200)
@@ -283,7 +283,7 @@ async def test_ruling_28_a_body_of_almost_8_mib_is_read(ann: Person) -> None:
 
 
 async def test_openapi_and_metrics_are_served(gateway: Gateway, ann: Person) -> None:
-    await ann.say("chat:1", "I like tea")
+    await ann.say("chat:1", "Talk of tea")
     document: httpx.Response = await gateway.http.get("/openapi.json")
     assert document.json()["info"]["version"] == "1.0.0"
     metrics = (await gateway.http.get("/metrics")).text

@@ -240,11 +240,11 @@ async def test_ruling_4_another_user_in_the_path_is_forbidden(ann: Person, bob: 
 async def test_ruling_4_what_belongs_to_somebody_else_does_not_exist(
     ann: Person, bob: Person
 ) -> None:
-    await ann.say("chat:1", "I like green tea")
+    await ann.say("chat:1", "Talk of green tea")
     resource = await ann.upload("Green tea is a drink.")
     [memory] = await ann.search("tea", conversation_id="1", scope=["current_chat"])
     for answer in (
-        await bob.patch(memory["id"], "I like coffee"),
+        await bob.patch(memory["id"], "Talk of coffee"),
         await bob.delete(f"/memories/{memory['id']}"),
         await bob.delete("/sessions/chat:1"),
         await bob.get(f"/resources/{resource['resource_id']}"),

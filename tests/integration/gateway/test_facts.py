@@ -1,0 +1,196 @@
+"""Rulings 10, 16 and 18: facts by rules, and the optional models, which are best effort."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tests.integration.gateway import people
+from tests.integration.gateway.people import Person, checked, message, turn, until
+from tests.integration.gateway.plugin import Switchboard
+
+pytestmark = pytest.mark.anyio
+
+
+@dataclass
+class OpenAI:
+    """A scripted server of OpenAI's API."""
+
+    facts: list[str] = field(default_factory=list)
+    is_down: bool = False
+    is_slow: bool = False
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    port: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked = await reader.readuntil(b"\r\n\r\n")
+        lines = asked.decode().lower().split("\r\n")
+        [length] = [int(it.split(":")[1]) for it in lines if it.startswith("content-length:")]
+        request = json.loads(await reader.readexactly(length))
+        self.asked.append({**request, "path": lines[0].split()[1], "head": asked.decode()})
+        while self.is_slow:  # noqa: ASYNC110 - until the test says so
+            await asyncio.sleep(0.05)
+        status, body = ("503 No", "nonsense") if self.is_down else ("200 OK", self._answer(request))
+        payload = body.encode()
+        head = f"HTTP/1.1 {status}\r\nContent-Length: {len(payload)}\r\nConnection: close\r\n\r\n"
+        with suppress(OSError):  # who asked may not have waited
+            writer.write(head.encode() + payload)
+            await writer.drain()
+        writer.close()
+
+    def _answer(self, request: dict[str, Any]) -> str:
+        if "input" in request:
+            data = [
+                {"index": place, "embedding": [float("drink" in text), float("ship" in text), 0.1]}
+                for place, text in enumerate(request["input"])
+            ]
+            return json.dumps({"data": data})
+        content = "```json\n" + json.dumps({"facts": self.facts}) + "\n```"
+        return json.dumps({"choices": [{"message": {"role": "assistant", "content": content}}]})
+
+
+@asynccontextmanager
+async def openai() -> AsyncIterator[OpenAI]:
+    api = OpenAI()
+    server = await asyncio.start_server(api.serve, "127.0.0.1", 0)
+    api.port = server.sockets[0].getsockname()[1]
+    async with server:
+        yield api
+        api.is_slow = False
+
+
+async def facts(person: Person, query: str) -> list[str]:
+    found = await person.search(query, top_k=50)
+    return [it["text"] for it in found if it["raw"]["type"] == "fact"]
+
+
+async def test_ruling_16_rules_find_facts_in_what_users_say(ann: Person) -> None:
+    await ann.add(
+        "chat:1",
+        message("My name is Ann. The weather is fine. I don't like coffee."),
+        message('I live in Berlin. Is coffee good? He said: "I like coffee".'),
+        message("I like coffee very much.", "assistant"),
+    )
+    answer = await ann.flush("chat:1")
+    assert answer["memory_count"] == 4
+    assert await facts(ann, "name") == ["My name is Ann."]
+    assert await facts(ann, "Berlin") == ["I live in Berlin."]
+    assert await facts(ann, "coffee") == ["I don't like coffee."]
+    [fact] = [it for it in await ann.search("Berlin") if it["raw"]["type"] == "fact"]
+    assert fact["raw"]["sender_ids"] == ["ann"]
+
+
+async def test_ruling_16_an_llm_adds_facts_after_the_flush(store: str, plugin: Switchboard) -> None:
+    async with (
+        openai() as api,
+        people.gateway(
+            store, plugin.client(), llm_url=api.url, llm_model="m", llm_api_key="sk-secret"
+        ) as gateway,
+    ):
+        ann = await gateway.person()
+        assert (await gateway.http.get("/health")).json()["extractor"] == "llm"
+        api.facts = ["Ann owns a boat", "x" * 301, "Her key is AKIAIOSFODNN7EXAMPLE"]
+        api.is_slow = True
+        assert (await ann.say("chat:1", "The boat needs paint"))["memory_count"] == 1
+        api.is_slow = False
+        await until(lambda: facts(ann, "boat"))
+        assert await facts(ann, "boat") == ["Ann owns a boat"]
+        assert await facts(ann, "key") == ["Her key is [REDACTED:API_KEY]"]
+        assert api.asked[0]["path"] == "/v1/chat/completions"
+        assert "sk-secret" in api.asked[0]["head"]
+        assert (await ann.flush("chat:1"))["status"] == "no_extraction"
+
+
+async def test_ruling_16_a_question_survives_the_gateway_and_the_model(
+    store: str, plugin: Switchboard
+) -> None:
+    async with openai() as api:
+        named = {"llm_url": api.url, "llm_model": "m"}
+        api.facts = ["Ann owns a boat"]
+        api.is_down = True
+        async with people.gateway(store, plugin.client(), **named) as gateway:
+            ann = await gateway.person()
+            await ann.say("chat:1", "The boat needs paint")
+            await until(lambda: _count(api.asked))
+            metrics = (await gateway.http.get("/metrics")).text
+            assert 'memory_gateway_model_failures_total{model="llm"}' in metrics
+        api.is_down = False
+        async with people.gateway(store, plugin.client(), **named) as gateway:
+            ann = Person(gateway.http, ann.user_id, ann.key)
+            await until(lambda: facts(ann, "boat"))
+            assert await facts(ann, "boat") == ["Ann owns a boat"]
+
+
+async def _count(asked: list[Any]) -> int:
+    return len(asked)
+
+
+@pytest.mark.parametrize("how", ["memory", "session", "edit"])
+async def test_ruling_18_a_late_fact_brings_nothing_back(
+    store: str, plugin: Switchboard, how: str
+) -> None:
+    async with (
+        openai() as api,
+        people.gateway(store, plugin.client(), llm_url=api.url, llm_model="m") as gateway,
+    ):
+        ann = await gateway.person()
+        api.facts = ["Ann owns a boat"]
+        api.is_slow = True
+        await ann.say("chat:1", "The boat needs paint")
+        await until(lambda: _count(api.asked))
+        [memory] = await ann.search("boat")
+        if how == "memory":
+            assert (await ann.delete(f"/memories/{memory['id']}")).status_code == 204
+        elif how == "session":
+            assert (await ann.delete("/sessions/chat:1")).status_code == 204
+        else:
+            checked(await ann.patch(memory["id"], "Nothing"), 200)
+        api.is_slow = False
+        await ann.say("chat:2", "The ship needs paint")
+        api.facts = ["Ann owns a ship"]
+
+        async def is_asked_about_the_ship() -> bool:
+            return bool(await facts(ann, "owns"))
+
+        await until(is_asked_about_the_ship)
+        assert await ann.search("boat") in ([], await facts_of_the_ship(ann))
+
+
+async def facts_of_the_ship(person: Person) -> list[dict[str, Any]]:
+    return [it for it in await person.search("boat") if it["session_id"] == "chat:2"]
+
+
+async def test_ruling_10_with_an_embedder_search_is_hybrid(store: str, plugin: Switchboard) -> None:
+    async with (
+        openai() as api,
+        people.gateway(store, plugin.client(), embed_url=api.url, embed_model="e") as gateway,
+    ):
+        ann = await gateway.person()
+        assert (await gateway.http.get("/health")).json()["embedder"] == "on"
+        await ann.add("chat:1", *turn("We drink tea"), *turn("The ship is red"))
+        await ann.flush("chat:1")
+        # No word in common, but the same direction.
+        found = await ann.texts("drinking something", top_k=1)
+        assert found == ["User: We drink tea\nAssistant: Noted."]
+        api.is_slow = True
+        # Within a second or so it goes on with words alone.
+        assert len(await ann.search("ship")) == 1
+        api.is_slow = False
+        api.is_down = True
+        assert len(await ann.search("tea")) == 1
+        await ann.say("chat:1", "Coffee is hot")
+        assert len(await ann.search("coffee")) == 1
+
+
+async def test_nothing_asks_a_model_that_was_not_named(ann: Person) -> None:
+    await ann.say("chat:1", "My name is Ann")
+    health = (await ann.http.get("/health")).json()
+    assert (health["extractor"], health["embedder"]) == ("rules", "off")
