@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from bench import (
     backfill,
+    conversations,
     embeddings,
     growth,
     langgraph,
@@ -39,4 +40,11 @@ CATALOG: Mapping[str, tuple[Source, ...]] = {
     "growth": (growth.measures,),
     "langgraph": (langgraph.measures,),
     "recall": (recall.measures,),
+    "conversations": (
+        conversations.appends,
+        conversations.reading,
+        conversations.listing,
+        conversations.searching,
+        conversations.following,
+    ),
 }

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -25,12 +26,21 @@ class LoadFailed(Exception):
     """Requests were refused or not answered: the figures would mean nothing."""
 
 
-def post(path: str, body: object) -> str:
+def post(path: str, body: object, **headers: str) -> str:
     """One request, as it goes over the wire."""
     text = json.dumps(body)
     size = len(text.encode())
-    head = f"POST {path} HTTP/1.1\r\nHost: plugin\r\nContent-Length: {size}\r\n\r\n"
-    return head + text
+    return f"POST {path} HTTP/1.1\r\n{_lines(headers)}Content-Length: {size}\r\n\r\n{text}"
+
+
+def get(path: str, **headers: str) -> str:
+    """The same without a body."""
+    return f"GET {path} HTTP/1.1\r\n{_lines(headers)}\r\n"
+
+
+def _lines(headers: Mapping[str, str]) -> str:
+    named = {"host": "plugin", **headers}
+    return "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in named.items())
 
 
 def send(url: str, requests: list[str], *, connections: int, seconds: float) -> Sample:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,12 +68,27 @@ class Stage:
     @contextmanager
     def plugin(self, database_url: str, *, workers: int = WORKERS) -> Iterator[str]:
         """The URL of the real command, serving on a free port of the loopback address."""
-        log = self.folder / f"plugin-{uuid4().hex}.log"
-        executable = Path(sys.executable).with_name("memory-plugin-postgres")
-        command = [str(executable), "--database-url", database_url]
+        with self.server(
+            "memory-plugin-postgres", "--database-url", database_url, workers=workers
+        ) as url:
+            yield url
+
+    @contextmanager
+    def server(
+        self,
+        name: str,
+        *flags: str,
+        workers: int = WORKERS,
+        environment: Mapping[str, str] | None = None,
+    ) -> Iterator[str]:
+        """The URL of a command of ours, serving on a free port of the loopback address."""
+        log = self.folder / f"{name}-{uuid4().hex}.log"
+        command = [str(Path(sys.executable).with_name(name)), *flags]
         command += ["--listen", "127.0.0.1:0", "--workers", str(workers)]
         with log.open("wb") as output:
-            process = subprocess.Popen(command, stderr=output, stdout=output)
+            process = subprocess.Popen(
+                command, stderr=output, stdout=output, env={**os.environ, **(environment or {})}
+            )
         try:
             url = f"http://{address(process, log)}"
             asyncio.run(_warm(url, workers))
@@ -163,7 +178,7 @@ def address(process: subprocess.Popen[bytes], log: Path) -> str:
         if process.poll() is not None:
             break
         waited.wait(0.05)
-    raise RuntimeError(f"it did not start: {log.read_text(errors='replace')[-2000:]}")
+    raise RuntimeError(f"the server did not start: {log.read_text(errors='replace')[-2000:]}")
 
 
 def machine() -> dict[str, object]:
