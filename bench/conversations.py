@@ -68,7 +68,8 @@ INSERT INTO memory_conversations.messages (
 SELECT
     gen_random_uuid(), conversation.id, conversation.group_id, n,
     CASE n % 2 WHEN 1 THEN 'user' ELSE 'assistant' END, 'HISTORY', 'user',
-    'message number ' || n || ' about ' || (ARRAY['rome', 'paris', 'oslo', 'cairo'])[1 + n % 4],
+    'message number ' || n || ' about place' || abs(hashtext(conversation.id::text)) % 300
+        || ' and topic' || abs(hashtext(conversation.id::text || n)) % 1000,
     false, CASE n % 2 WHEN 0 THEN 'bench' END, now()
 FROM memory_conversations.conversations AS conversation
 CROSS JOIN generate_series(1, $2) AS n
@@ -76,7 +77,8 @@ WHERE conversation.id = ANY($1::uuid[])
 """
 _OUTBOX = """
 INSERT INTO memory_conversations.outbox (action, group_id, message_id)
-SELECT 'write', group_id, id FROM memory_conversations.messages WHERE conversation_id = ANY($1::uuid[])
+SELECT 'write', group_id, id FROM memory_conversations.messages
+WHERE conversation_id = ANY($1::uuid[])
 """
 
 
@@ -194,7 +196,7 @@ def searching(stage: Stage) -> Iterator[Measure]:
         asyncio.run(_indexed(database))
 
         def search(user: str) -> Sample:
-            body = {"query": "the trip to rome"}
+            body = {"query": "about place7 and topic42"}
             headers = {"authorization": f"Bearer {user}"}
             request = post("/v1/user/search/messages", body, **headers)
             return _latency(server, request, stage.seconds)
@@ -276,7 +278,8 @@ async def _forked(server: str, database: str, depth: int) -> UUID:
 
 async def _indexed(database: str) -> None:
     async with connection(database) as opened:
-        while await opened.fetchval("SELECT count(*) FROM memory_conversations.outbox"):
+        waiting = "SELECT count(*) FROM memory_conversations.outbox"
+        while await opened.fetchval(waiting):
             await asyncio.sleep(0.2)
         await opened.execute("ANALYZE")
 

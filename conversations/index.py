@@ -1,4 +1,4 @@
-"""From the outbox to the plugin: every message that users see, once and in order.
+"""From the outbox to the index: the words for PostgreSQL, and every message to the plugin.
 
 One worker of all does it, whoever has the lock. A row of the outbox goes away once the plugin has
 answered, and not before. Told twice after a crash, the plugin keeps one memory: its id is the
@@ -7,6 +7,7 @@ message's.
 
 import asyncio
 import logging
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ from serving.metrics import Metrics
 _ROWS = 500
 _CHARACTERS = 2 * 1024 * 1024
 _IDLE_SECONDS = 0.2
+# How long to rest after a round, in rounds: appends come first.
+_REST = 2.0
 _ELSEWHERE_SECONDS = 2.0
 _LONGEST_PAUSE = 5.0
 _NAMESPACES_KNOWN = 100_000
@@ -82,22 +85,25 @@ class Index:
             await asyncio.sleep(_ELSEWHERE_SECONDS)
 
     async def _work(self, connection: asyncpg.Connection) -> None:
+        away_until = 0.0
         pause = _IDLE_SECONDS
         while True:
+            began = time.monotonic()
             # Asked of the connection that has the lock: when that is gone, so is the lock.
-            rows = await connection.fetch(load("take_outbox"), _ROWS)
-            try:
-                for run in _runs(rows):
-                    await self._tell(run)
-                pause = _IDLE_SECONDS
-            except Unavailable as error:
-                log.warning("the plugin is away", extra={"reason": type(error).__name__})
-                self._known.clear()
-                pause = min(pause * 2, _LONGEST_PAUSE)
-                await asyncio.sleep(pause)
-                continue
-            if len(rows) < _ROWS:
-                await asyncio.sleep(_IDLE_SECONDS)
+            await connection.execute(load("add_words"), _ROWS)
+            if began >= away_until:
+                rows = await connection.fetch(load("take_outbox"), _ROWS)
+                try:
+                    for run in _runs(rows):
+                        await self._tell(run)
+                    pause = _IDLE_SECONDS
+                except Unavailable as error:
+                    log.warning("the plugin is away", extra={"reason": type(error).__name__})
+                    self._known.clear()
+                    pause = min(pause * 2, _LONGEST_PAUSE)
+                    away_until = time.monotonic() + pause
+            # Nobody waits for the index: what is appended meanwhile is found in the outbox.
+            await asyncio.sleep(max(_IDLE_SECONDS, _REST * (time.monotonic() - began)))
 
     async def count(self) -> None:
         """Before the metrics are shown."""

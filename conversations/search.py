@@ -105,14 +105,20 @@ class Search:
 
     async def _by_postgres(self, question: Question) -> list[tuple[Row, float]]:
         arguments = question.arguments(question.query, question.groups)
+        # First, so that a message that gets its words in between is not missed.
+        waiting = await self._database.fetch(load("search_outbox"), *arguments, question.top, True)
         rows = await self._database.fetch(load("search_words"), *arguments, question.top)
-        return [(row, row["score"]) for row in rows]
+        found: dict[UUID, tuple[Row, float]] = {
+            row["id"]: (row, row["score"]) for row in [*waiting, *rows]
+        }
+        best = sorted(found.values(), key=lambda it: (it[1], it[0]["created_at"]), reverse=True)
+        return best[: question.top]
 
     async def _by_plugin(self, question: Question) -> list[tuple[Row, float]] | None:
         """None where the plugin cannot answer, or where what it found does not suffice."""
         # First, so that a message that reaches the plugin in between is not missed.
         arguments = question.arguments(question.query, question.groups)
-        waiting = await self._database.fetch(load("search_outbox"), *arguments, question.top)
+        waiting = await self._database.fetch(load("search_outbox"), *arguments, question.top, False)
         try:
             memories, is_cut = await self._ask(question)
         except MemoryPluginError as error:

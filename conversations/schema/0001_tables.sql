@@ -146,16 +146,16 @@ CREATE TABLE recorded (
 
 -- What the plugin has to be told, in order: `write` a message, `forget` one, `drop` a group. A row
 -- goes away in the moment the plugin has answered. A message the plugin refuses stays, marked, so
--- that PostgreSQL goes on finding it.
+-- that PostgreSQL goes on finding it. `has_words`: its words are in the table of that name.
 CREATE TABLE outbox (
     id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     action     text NOT NULL CHECK (action IN ('write', 'forget', 'drop')),
     group_id   uuid NOT NULL,
     message_id uuid,
     refused    boolean NOT NULL DEFAULT false,
-    created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+    has_words  boolean NOT NULL DEFAULT false
 );
-CREATE INDEX outbox_waiting ON outbox (id) WHERE NOT refused;
+CREATE INDEX outbox_without_words ON outbox (id) WHERE NOT has_words;
 CREATE INDEX outbox_of_group ON outbox (group_id);
 -- Every row is deleted soon: without this the table would be mostly dead rows.
 ALTER TABLE outbox SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);

@@ -2,8 +2,8 @@
 -- a message that has not reached the plugin yet.
 --
 -- A word is held as written and as an English stem; text in scripts without spaces as pairs of
--- neighbouring characters. The index holds each with a mark of its group in front, so that a search
--- reads what the groups of the asking user hold of a word, and nothing of anybody else's.
+-- neighbouring characters. Each has a mark of its group in front, so that a search reads what the
+-- groups of the asking user hold of a word, and nothing of anybody else's.
 
 DO $$
 DECLARE
@@ -208,7 +208,11 @@ BEGIN
 END
 $$;
 
-CREATE INDEX messages_words ON messages
-    USING gin (memory_conversations.search_keys(group_id, content, is_list))
-    WITH (gin_pending_list_limit = 512)
-    WHERE channel = 'HISTORY' AND visibility = 'user';
+-- Filled behind the appends, from the outbox: computing the words of a message takes longer than
+-- storing it. Until then a message is found in the outbox.
+CREATE TABLE words (
+    message_id uuid PRIMARY KEY REFERENCES messages ON DELETE CASCADE,
+    group_id   uuid NOT NULL,
+    keys       tsvector NOT NULL
+);
+CREATE INDEX words_keys ON words USING gin (keys) WITH (gin_pending_list_limit = 512);

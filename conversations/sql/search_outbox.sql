@@ -1,4 +1,5 @@
--- As search_words, among the messages that the plugin does not have yet.
+-- As search_words, among the messages that the plugin does not have yet; $10: only those whose words
+-- are not in their table yet either.
 WITH asked AS MATERIALIZED (
     SELECT
         memory_conversations.search_terms($2) AS terms,
@@ -8,13 +9,18 @@ waiting AS MATERIALIZED (
     SELECT
         message.*,
         memory_conversations.group_mark(message.group_id) AS mark,
-        memory_conversations.search_keys(message.group_id, message.content, message.is_list) AS keys
+        coalesce(
+            words.keys,
+            memory_conversations.search_keys(message.group_id, message.content, message.is_list)
+        ) AS keys
     FROM memberships AS membership
     JOIN outbox ON outbox.group_id = membership.group_id AND outbox.action = 'write'
     JOIN messages AS message ON message.id = outbox.message_id
+    LEFT JOIN words ON words.message_id = message.id
     WHERE
         membership.user_id = $1
         AND membership.group_id = ANY($3::uuid[])
+        AND NOT (outbox.has_words AND $10::boolean)
         AND
 -- include: allowed
     ORDER BY outbox.id DESC

@@ -21,11 +21,11 @@ has_every AS MATERIALIZED (
     CROSS JOIN home
     CROSS JOIN LATERAL (
         SELECT message.id
-        FROM messages AS message
+        FROM words
+        JOIN messages AS message ON message.id = words.message_id
         WHERE
-            memory_conversations.search_keys(message.group_id, message.content, message.is_list)
-                @@ replace(array_to_string(asked.terms, ' & '), '@', home.mark)::tsquery
-            AND message.group_id IS NOT DISTINCT FROM home.group_id
+            words.keys @@ replace(array_to_string(asked.terms, ' & '), '@', home.mark)::tsquery
+            AND words.group_id = home.group_id
             AND
 -- include: allowed
         LIMIT home.bound
@@ -38,15 +38,12 @@ has_any AS MATERIALIZED (
     FROM asked
     CROSS JOIN home
     CROSS JOIN LATERAL (
-        SELECT
-            message.id,
-            memory_conversations.search_keys(message.group_id, message.content, message.is_list)
-                AS keys
-        FROM messages AS message
+        SELECT message.id, words.keys
+        FROM words
+        JOIN messages AS message ON message.id = words.message_id
         WHERE
-            memory_conversations.search_keys(message.group_id, message.content, message.is_list)
-                @@ replace(array_to_string(asked.terms, ' | '), '@', home.mark)::tsquery
-            AND message.group_id IS NOT DISTINCT FROM home.group_id
+            words.keys @@ replace(array_to_string(asked.terms, ' | '), '@', home.mark)::tsquery
+            AND words.group_id = home.group_id
             AND
 -- include: allowed
         LIMIT home.bound

@@ -1,0 +1,18 @@
+-- The words of messages that have none yet, the oldest first, $1 at most. The lock makes a deletion wait,
+-- or be waited for.
+WITH waiting AS (
+    SELECT id, message_id FROM outbox WHERE NOT has_words AND action = 'write' ORDER BY id LIMIT $1
+),
+found AS MATERIALIZED (
+    SELECT message.id, message.group_id, message.content, message.is_list
+    FROM messages AS message
+    WHERE message.id IN (SELECT message_id FROM waiting)
+    FOR KEY SHARE
+),
+added AS (
+    INSERT INTO words (message_id, group_id, keys)
+    SELECT id, group_id, memory_conversations.search_keys(group_id, content, is_list)
+    FROM found
+    ON CONFLICT (message_id) DO NOTHING
+)
+UPDATE outbox SET has_words = true WHERE id IN (SELECT id FROM waiting)
