@@ -279,7 +279,7 @@ async def _forked(server: str, database: str, depth: int) -> UUID:
 async def _indexed(database: str) -> None:
     async with connection(database) as opened:
         waiting = "SELECT count(*) FROM memory_conversations.outbox"
-        while await opened.fetchval(waiting):
+        while await opened.fetchval(waiting):  # noqa: ASYNC110 - another process empties it
             await asyncio.sleep(0.2)
         await opened.execute("ANALYZE")
 

@@ -24,12 +24,15 @@ class NotANumber:
         self.name = name
 
 
+_DECODER = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=NotANumber)
+
+
 def loads(text: bytes | str) -> Any:
     """Read JSON with numbers as `Number`; raises ValueError when it is not JSON."""
     if isinstance(text, bytes):
         text = text.decode()
     try:
-        return json.loads(text, parse_int=Number, parse_float=Number, parse_constant=NotANumber)
+        return _DECODER.decode(text)
     except RecursionError:
         raise ValueError("is nested too deeply") from None
 
