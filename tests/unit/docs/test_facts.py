@@ -12,6 +12,7 @@ import backfill.errors as backfill_errors
 from agent.cli import app as agent_command
 from backfill.cli import app as backfill_command
 from contract import CAPABILITIES, EXTENSIONS, ErrorCode, openapi
+from conversations.cli import app as conversations_command
 from gateway.cli import app as gateway_command
 from harness.check import PROFILES, all_checks
 from harness.cli import app as harness_command
@@ -35,6 +36,7 @@ OUR_COMMANDS: dict[str, Any] = {
     "memory-harness": harness_command,
     "memory-gateway": gateway_command,
     "memory-agent": agent_command,
+    "memory-conversations": conversations_command,
 }
 # Read by something that is not a command of ours.
 FOREIGN_VARIABLES = {
