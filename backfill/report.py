@@ -66,8 +66,9 @@ def tally_lines(tally: Tally, target: Target, seconds: float) -> Iterator[str]:
         yield "created_at was not copied (the plugin has no batch); the order of the rows was"
     elif tally.without_time:
         yield (
-            f"{counted(tally.without_time, 'row')} with a created_at that no plugin can take"
-            " (null, infinite or BC) got the time of the copy"
+            f"{counted(tally.without_time, 'row')} {'has' if tally.without_time == 1 else 'have'}"
+            " a created_at that no plugin can take (null, infinite or BC) and got the time of the"
+            " copy"
         )
     if tally.other_times:
         yield (

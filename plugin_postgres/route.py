@@ -41,7 +41,9 @@ class Answer:
 
 def to_json(value: Mapping[str, Any]) -> bytes:
     """The body of an answer; times are in UTC with `Z`."""
-    return orjson.dumps(value, option=orjson.OPT_UTC_Z)
+    # The driver takes the first and the last instant of its calendar for infinity, and reads
+    # infinity as a time without an offset.
+    return orjson.dumps(value, option=orjson.OPT_UTC_Z | orjson.OPT_NAIVE_UTC)
 
 
 def json_answer(status: int, value: Mapping[str, Any]) -> Answer:

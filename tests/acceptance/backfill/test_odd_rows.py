@@ -59,7 +59,7 @@ def test_what_cannot_be_carried_is_rejected_with_its_reason_and_the_rest_is_copi
     assert verified.code == 1
     assert verified.report["matched"] == len(copied)
     assert verified.report["rejected"] == len(rejected)
-    assert "if you give up the rows that cannot be carried" in verified.out
+    assert "safe to cut over if you do not need the rejected rows" in verified.out
 
 
 def test_rows_of_removed_workspaces_orphans_and_non_roots_are_copied(
