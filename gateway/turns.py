@@ -1,5 +1,6 @@
 """Messages become turns, and turns become the texts of memories."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -7,7 +8,10 @@ from datetime import datetime
 from language.sentences import split_text
 
 LONGEST = 2000
-_LABELS = {"user": "User: ", "assistant": "Assistant: "}
+# No white space behind a label while a text is split: a part that is only a label says nothing.
+_GLUE = "\ue001"
+_LABELS = {"user": "User:", "assistant": "Assistant:"}
+_GLUED = re.compile(f"(User|Assistant):{_GLUE}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +44,8 @@ class Turn:
 
     def texts(self) -> list[str]:
         """The text in parts of at most 2,000 characters, none blank."""
-        lines = (_LABELS[it.role] + it.content.strip() for it in self.messages)
-        return split_text("\n".join(lines), LONGEST)
+        lines = (f"{_LABELS[it.role]}{_GLUE}{it.content.strip()}" for it in self.messages)
+        return [_GLUED.sub(r"\1: ", it) for it in split_text("\n".join(lines), LONGEST)]
 
 
 @dataclass(slots=True)

@@ -66,7 +66,7 @@ def variables(command: str) -> set[str]:
 def flags(command: str) -> frozenset[str]:
     """Every flag of a command and of its subcommands."""
     top = get_command(OUR_COMMANDS[command])
-    found = {option for parameter in top.params for option in parameter.opts}
+    found = {it for one in top.params for it in (*one.opts, *one.secondary_opts)}
     for sub in getattr(top, "commands", {}).values():
         found |= {option for parameter in sub.params for option in parameter.opts}
     return frozenset(found | {"--help"})
