@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from language.favorites import find_favorite, find_reversed
+from language.lookalikes import is_another_verb
 from language.objects import (
     MAX_CHARACTERS,
     MIN_CHARACTERS,
@@ -38,7 +39,6 @@ from language.stances import (
     find_verb,
 )
 from language.standing import DENIAL, Standing, judge, judge_run_on
-from language.words import words
 
 MAX_FACTS = 50
 MAX_CONTENT = 500
@@ -196,9 +196,12 @@ def _reported(page: Page, statement: _Statement, report: Report) -> Fact | None:
     )
     if report < (Report.NOTED if needs_more else Report.CLAIMED):
         return None
+    if _TAG.match(page.masked, statement.object.end):
+        return None
     return _fact(page, statement, statement.start, verb.polarity, "assistant")
 
 
+_TAG = re.compile(r"(?i),\s*(?:do|did|are|have|will|would)(?:n't)?\s+you\s*\?")
 _WOULD = re.compile(r"(?i)you(?:'?d|\s+would)\b")
 
 
@@ -243,7 +246,9 @@ def _fact(
     if not MIN_CHARACTERS <= len(about) <= MAX_CHARACTERS or about[0] in ":,)":
         return None
     category = statement.verb.category
-    if means_nothing(about) or _is_another_verb(statement.verb, verb, about):
+    if is_another_verb(statement.verb, verb, about):
+        return None
+    if means_nothing(about) and not (_WISH.fullmatch(about) and _PREFER.search(verb)):
         return None
     if category == "decision" and has_condition(page.masked, found):
         return None
@@ -252,6 +257,13 @@ def _fact(
         return None
     content = whole[:MAX_CONTENT].rstrip(" .,;:!?…")
     return Fact(f"{category}:{key}", content, _TYPES[category], category, polarity, speaker)
+
+
+_PREFER = re.compile(r"(?i)\b(?:prefer|rather)\Z")
+# How the assistant should be is worth knowing later: `I prefer that you keep it short`.
+_WISH = re.compile(
+    r"(?i)(?:that you|you|it if you|it when you)\s+(?!\S+\s+(?:it|that|this)\Z)\S+\s+\S.*"
+)
 
 
 def _name(statement: _Statement, about: str) -> str:
@@ -275,63 +287,3 @@ def slug(text: str) -> str:
 
 def _collapse(text: str) -> str:
     return " ".join(text.split())
-
-
-# --- verbs that only look like ours ---------------------------------------------------------
-
-_PHRASAL = re.compile(r"(?i)(?:picked|selected|chose|chosen|gone|switched)\Z")
-_PERSON = re.compile(
-    r"(?i)(?:my|our|his|her|their|a|some|the)\s+(?:\w+\s+)?(?:wife|husband|friends?|family|mom"
-    r"|mum|mother|dad|father|parents|kids?|children|son"
-    r"|daughter|brothers?|sisters?|colleagues?|coworkers?|boss|girlfriend|boyfriend|partner"
-    r"|cousins?|uncle|aunt|team|class|dog|group)\b.*"
-    r"|(?:him|her|them|us|you|me)\b.*"
-)
-_PAST = words(
-    """
-    ate became began bought broke brought built came caught chose did drank drove fell
-    felt found flew forgot gave got grew had heard held hid kept knew led left lost made
-    met paid ran rode rose said sang sat saw sent slept spent spoke stood swam taught
-    thought threw told took understood was went were woke won wondered wore wrote been
-    sure able going liked loved hated
-    """
-)
-_NOT_PAST = words(
-    "bed bleed breed embed exceed feed heed need proceed red seed shed shred speed succeed wed weed"
-)
-_STANCE = re.compile(r"(?i)(?:not\s+)?(?:prefer|like|love|enjoy|hate|dislike|avoid|favou?r)\b")
-
-
-def _is_another_verb(verb: Verb, said: str, about: str) -> bool:
-    first = about.split(None, 1)[0].lower()
-    said = said.lower()
-    if verb.category == "decision" and re.search(r"\b(?:usually|always|often|normally)\b", said):
-        return True
-    if verb.category == "pattern":
-        is_past = first in _PAST or (first.endswith("ed") and first not in _NOT_PAST)
-        return is_past or bool(_STANCE.match(about))
-    if said.endswith("stand"):
-        return first in ("up", "here", "there", "still", "in", "on", "by", "behind", "straight")
-    if said.endswith(("went with", "going with", "gone with", "go with")):
-        return bool(_PERSON.fullmatch(about))
-    if said.endswith(("picked", "chose", "chosen", "selected")):
-        if first in ("up", "out", "on", "at", "off", "apart", "from", "between", "among", "over"):
-            return True
-        return said.endswith("picked") and about.lower().endswith((" up", " out", " off"))
-    if said.endswith("decided"):
-        return first in (
-            "about",
-            "between",
-            "how",
-            "if",
-            "it",
-            "it's",
-            "what",
-            "when",
-            "where",
-            "whether",
-            "which",
-            "who",
-            "not",
-        )
-    return False

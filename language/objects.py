@@ -25,6 +25,8 @@ _END = re.compile(
     r"|(?<=\s)(?:[—–]|--?)(?=\s)|—"
     r"|(?<=\s)(?:but|because|although|(?:even\s+)?though|whereas|'?cause|coz|cuz)\b"
     rf"|(?<=\s)(?:and|or)\s+(?:{_SUBJECTS}|please|then|so|{_VERBS})(?=\W|\w|\Z)"
+    r"|(?<=\s)(?:and|or)\s+(?:my|our|his|her|their|the)\s+\w+\s+"
+    r"(?:likes?|loves?|hates?|prefers?|is|are|was|has|wants?|thinks?|uses?|does|can|will)\b"
     r"|(?<=\s)so\s+(?:i|we|you|he|she|they|it|please|don't|do|let|use|can|could|make|keep)\b"
     r"|(?<=\s)since\s+(?:i|we|you|he|she|they|it|the|my|that|this|there|a)\b"
 )

@@ -30,8 +30,8 @@ _ADVERB = (
     r"|firmly|secretly|sincerely|thoroughly|do|instead|therefore|then|vastly|slightly|first"
     r"|long{_}ago|since|too|fully"
 ).replace("{_}", _)
-_ADVERBS = rf"(?:(?:{_ADVERB}){_}){{0,3}}"
-_HABITS = rf"(?:(?:{_ADVERB}|{_OFTEN}){_}){{0,3}}"
+_ADVERBS = rf"(?:(?:{_ADVERB}),?{_}){{0,3}}"
+_HABITS = rf"(?:(?:{_ADVERB}|{_OFTEN}),?{_}){{0,3}}"
 _LIKE = r"(?:prefer|like|love|enjoy|favou?r)"
 _HATE = r"(?:hate|dislike|avoid|despise|detest|loathe)"
 _NOT = rf"(?:do(?:n't|nt|{_}not))"
@@ -125,7 +125,7 @@ _SUBJECT = rf"(?<![\w'./@#-])(?:{{}}|{_OFTEN})(?![\w/@.-])"
 FIRST_PERSON_START = re.compile("(?i)" + _SUBJECT.format("i|we|my|our|im|ive|ill|id|weve"))
 SECOND_PERSON_START = re.compile("(?i)" + _SUBJECT.format("you|your|youre|youve|youll|youd"))
 FIRST_PERSON = _pattern(
-    subject="(?:i|we)",
+    subject=rf"(?:i|we)(?:,{_}(?:personally|for{_}one|too|however|honestly|also),)?",
     am=rf"(?:i'?m|i{_}am|we're|we{_}are)",
     have=rf"(?:i'?ve|i{_}have|we'?ve|we{_}have)",
     will=rf"(?:i'?ll|i{_}will|we'll|we{_}will)",

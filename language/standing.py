@@ -34,7 +34,7 @@ _ADVERBS = (
 _SAID = (
     r"(?:think|believe|guess|feel|know|said|mentioned|admit|reali[sz]ed?|noticed|swear|repeat"
     r"|mean|found|decided"
-    r"|confess|reckon|figured?|say|told\s+(?:you|him|her|them|us|everyone|everybody|people|\w+))"
+    r"|confess|reckon|figured?|say|told\s+(?:you|him|her|them|us|everyone|everybody|people|(?:my|our|the)\s+\w+|\w+))"
 )
 _GOVERNED = re.compile(
     rf"(?ix)(?:\A|(?<=[\s,(—–-]))(?:"
@@ -70,7 +70,8 @@ _HARMLESS = re.compile(
     r"|\b(?:i|we)\s+do(?:n't|nt|\s+not)\s+(?:think|believe|know|feel|say)\b"
 )
 CONDITION = (
-    r"if|unless|whether|suppos(?:e|ing)|imagin(?:e|ing)|assum(?:e|ing)|pretend(?:ing)?|maybe"
+    r"in\s+(?:this|the|my|a|that|our)\s+(?:story|novel|game|play|dream|film|movie|song|scene|poem)"
+    r"|if|unless|whether|suppos(?:e|ing)|imagin(?:e|ing)|assum(?:e|ing)|pretend(?:ing)?|maybe"
     r"|perhaps|possibly|probably"
     r"|might|doubt|unsure|wish|wonder(?:ing)?|hypothetically|theoretically|either|otherwise|lied"
     r"|lying|joking|kidding"

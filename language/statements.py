@@ -6,6 +6,7 @@ quotations, code, what others say, or what might be.
 """
 
 import re
+from itertools import islice
 
 from language.facts import find_facts
 from language.objects import find_object, means_nothing
@@ -14,6 +15,8 @@ from language.standing import Standing, judge
 
 MAX_CHARACTERS = 300
 MAX_STATEMENTS = 50
+# No sentence that people write has more.
+_MOST_SUBJECTS = 20
 
 _ = r"[ \t\u00a0]{1,8}"
 _AM = rf"(?:i'?m|i{_}am|we're|we{_}are)"
@@ -118,7 +121,7 @@ def find_statements(text: str) -> list[str]:
 
 
 def _about_me(page: Page, start: int, end: int) -> str:
-    for subject in _START.finditer(page.masked, start, end):
+    for subject in islice(_START.finditer(page.masked, start, end), _MOST_SUBJECTS):
         said = _ABOUT_ME.match(page.masked, subject.start(), end)
         if said is None:
             named = _NAME.match(page.masked, subject.start(), end)

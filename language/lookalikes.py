@@ -1,0 +1,64 @@
+"""Verbs that only look like those of a statement: `I picked up my kids`, `I always knew`."""
+
+import re
+
+from language.stances import Verb
+from language.words import words
+
+_PERSON = re.compile(
+    r"(?i)(?:my|our|his|her|their|a|some|the)\s+(?:\w+\s+)?(?:wife|husband|friends?|family|mom"
+    r"|mum|mother|dad|father|parents|kids?|children|son"
+    r"|daughter|brothers?|sisters?|colleagues?|coworkers?|boss|girlfriend|boyfriend|partner"
+    r"|cousins?|uncle|aunt|team|class|dog|group)\b.*"
+    r"|(?:him|her|them|us|you|me)\b.*"
+)
+_TRIP = re.compile(r"(?:[A-Z]\w+ (?:and [A-Z]\w+ )?(?:to|on|for a)\b|the flow\b)")
+_PAST = words(
+    """
+    ate became began bought broke brought built came caught chose did drank drove fell
+    felt found flew forgot gave got grew had heard held hid kept knew led left lost made
+    met paid ran rode rose said sang sat saw sent slept spent spoke stood swam taught
+    thought threw told took understood was went were woke won wondered wore wrote been
+    sure able going liked loved hated
+    """
+)
+_NOT_PAST = words(
+    "bed bleed breed embed exceed feed heed need proceed red seed shed shred speed succeed wed weed"
+)
+_STANCE = re.compile(r"(?i)(?:not\s+)?(?:prefer|like|love|enjoy|hate|dislike|avoid|favou?r)\b")
+
+
+def is_another_verb(verb: Verb, said: str, about: str) -> bool:
+    """Whether the words up to the verb, and those behind it, say something else than they seem."""
+    first = about.split(None, 1)[0].lower()
+    said = said.lower()
+    if verb.category == "decision" and re.search(r"\b(?:usually|always|often|normally)\b", said):
+        return True
+    if verb.category == "pattern":
+        is_past = first in _PAST or (first.endswith("ed") and first not in _NOT_PAST)
+        return is_past or bool(_STANCE.match(about))
+    if said.endswith("stand"):
+        return first in ("up", "here", "there", "still", "in", "on", "by", "behind", "straight")
+    if said.endswith(("went with", "going with", "gone with", "go with")):
+        return bool(_PERSON.fullmatch(about) or _TRIP.match(about))
+    if said.endswith(("picked", "chose", "chosen", "selected")):
+        if first in ("up", "out", "on", "at", "off", "apart", "from", "between", "among", "over"):
+            return True
+        return said.endswith("picked") and about.lower().endswith((" up", " out", " off"))
+    if said.endswith("decided"):
+        return first in (
+            "about",
+            "between",
+            "how",
+            "if",
+            "it",
+            "it's",
+            "what",
+            "when",
+            "where",
+            "whether",
+            "which",
+            "who",
+            "not",
+        )
+    return False
