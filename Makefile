@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
 
-.PHONY: wheel help install run up test test-faults check bench figures demo demo-agent demo-picture local-model local-embedder
+.PHONY: wheel help install run up test test-faults check bench figures demo demo-agent demo-picture local-model local-embedder demo-chat
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ demo: $(STAMP) ## show the whole cutover in a minute, on databases that are thro
 
 demo-agent: $(STAMP) ## show an agent that remembers, loses its gateway and forgets on request
 	@$(BIN)/python -m demo.agent
+
+demo-chat: $(STAMP) ## serve a chat page: branches, sharing, answers that survive a reload
+	@$(BIN)/python -m demo.chat
 
 demo-picture: $(STAMP) ## record the demo as demo/demo.svg
 	@$(BIN)/python -m demo.picture

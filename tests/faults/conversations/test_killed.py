@@ -7,6 +7,7 @@ import signal
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -208,8 +209,10 @@ async def test_everything_is_killed_and_started_again(postgres: Postgres, tmp_pa
         await load.start()
         await load.more(100)
         parent = psutil.Process(first.process.pid)
-        for process in [*parent.children(recursive=True), parent]:
-            process.kill()
+        # The parent first: it would start its children again.
+        for process in [parent, *parent.children(recursive=True)]:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
     with started(postgres, tmp_path / "second") as second:
         load.address = second.address
         for task in load._tasks:
