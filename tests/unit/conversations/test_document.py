@@ -10,6 +10,9 @@ from conversations import access, drafts, fields, recorder, responses, search
 from conversations.calls import Endpoint
 from conversations.document import openapi
 from conversations.endpoints import Services, endpoints
+from conversations.settings import Settings
+from serving.settings import settings_of
+from tests.unit.docs.pages import page
 
 SCHEMAS: dict[str, Any] = openapi()["components"]["schemas"]
 METHODS = ("get", "post", "patch", "delete")
@@ -95,3 +98,27 @@ def test_every_schema_is_used() -> None:
     text = str(openapi())
     for name in SCHEMAS:
         assert f"'#/components/schemas/{name}'" in text, name
+
+
+def test_the_settings_on_the_page_are_those_of_the_code() -> None:
+    rows = [
+        [
+            f"`{setting.flag}`",
+            f"`{setting.env}`",
+            "" if setting.default in (None, False) else f"`{_shown(setting.default)}`",
+            setting.meaning,
+        ]
+        for setting in settings_of(Settings)
+    ]
+    head = ("Flag", "Environment", "Default", "Meaning")
+    assert page("docs/memory-conversations/operating.md").table(*head).rows == rows
+
+
+def _shown(default: object) -> str:
+    return f"{default:g}" if isinstance(default, float) else str(default)
+
+
+def test_the_endpoints_on_the_page_are_those_of_the_document() -> None:
+    table = page("docs/memory-conversations/README.md").table("Endpoint", "Least level", "Success")
+    shown = {tuple(cell.strip("`").split(" ")) for cell in table.column("Endpoint")}
+    assert shown == {(method.upper(), path) for method, path in documented()}
