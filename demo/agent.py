@@ -7,6 +7,7 @@ what is recalled, the events, the deletion.
 import asyncio
 import json
 import logging
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -163,6 +164,8 @@ async def tell(console: Console, gateway: Gateway, directory: Path) -> None:
 
 def main() -> None:
     logging.getLogger("agent").addHandler(logging.NullHandler())
+    # A demo that is told to end cleans up, too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="mp-demo-") as name:
         gateway = Gateway(Path(name))
         try:
