@@ -52,7 +52,9 @@ def postmaster(data_dir: Path) -> int:
 
 
 def keeper(data_dir: Path) -> int:
-    return int((data_dir / "lock").read_text())
+    """The process that keeps the server; while another one takes over, the file is empty."""
+    wait_until(lambda: (data_dir / "lock").read_text() != "", "there is no keeper")
+    return int((data_dir / "lock").read_text() or 0)
 
 
 def running(pid: int) -> bool:
