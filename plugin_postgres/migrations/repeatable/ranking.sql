@@ -130,6 +130,10 @@ DECLARE
 BEGIN
     folded := btrim(memory_plugin.search_fold(left(query, 10000)), E' \t\n\r');
     words := btrim(memory_plugin.search_words(folded));
+    IF octet_length(words) > 255 THEN
+        -- As long words in long texts are.
+        words := regexp_replace(words, '([^ ]{255})[^ ]+', '\1', 'g');
+    END IF;
     grams := memory_plugin.search_grams(folded);
     is_question := right(folded, 1) = '?';
     only_function := false;
