@@ -34,11 +34,14 @@ _CONNECTIONS = 16
 _MEMORIES = 10_000
 _LISTED = (1_000, 100_000)
 _TOKEN = "test-management"
-_WORDS = (
-    *("editor", "theme", "tabs", "spaces", "python", "rust", "coffee", "tea", "meeting"),
-    *("morning", "release", "deploy", "database", "index", "cache", "branch", "review"),
-    *("budget", "travel", "train", "window", "music", "garden", "recipe", "keyboard"),
-)
+# As in any language a few words are common and most are rare.
+_WORDS = [
+    f"{a}{b}{c}"
+    for a in "bdfgklmnprst"
+    for b in ("ara", "eno", "ilu", "omi", "uke")
+    for c in ("n", "s", "t", "ra", "lo", "mi", "ne", "du", "ka", "po")
+]
+_WEIGHTS = [1 / (rank + 10) for rank in range(len(_WORDS))]
 
 
 def measures(stage: Stage) -> Iterator[Measure]:
@@ -127,7 +130,8 @@ def _questions(count: int) -> list[str]:
     """Each is a turn of its own: what was chosen for one is of no use to the next."""
     salt = uuid4().hex[:8]
     return [
-        f"What do I say about the {' and the '.join(random.sample(_WORDS, 2))}? {salt} {number}"
+        f"What do I say about the {' and the '.join(random.choices(_WORDS, _WEIGHTS, k=2))}?"
+        f" {salt} {number}"
         for number in range(count)
     ]
 
@@ -214,7 +218,7 @@ async def _fill(database: str, plugin: str, owner: str, count: int) -> None:
                 id=memory_id(owner, f"k{number}"),
                 api_key_id=owner,
                 key=f"k{number}",
-                content="I noted the " + " and the ".join(generator.sample(_WORDS, 6)),
+                content="I noted the " + " and the ".join(generator.choices(_WORDS, _WEIGHTS, k=6)),
                 created_at=start + timedelta(milliseconds=number),
                 updated_at=start + timedelta(milliseconds=number),
             )

@@ -30,9 +30,13 @@ _EXTRACTION_FIELDS = frozenset({"category", "polarity", "speaker", "source", "ex
 _EXTRACTION_SOURCES = frozenset({"llm_response", "user_message"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# Not frozen: two hundred are made for a request that waits, and freezing doubles the time.
+@dataclass(slots=True, kw_only=True)
 class Memory:
-    """One memory. `embedded_with` names the model of its vector; None: it has none."""
+    """One memory; nobody changes one, `replace` makes another.
+
+    `embedded_with` names the model of its vector; None: it has none.
+    """
 
     id: str
     api_key_id: str
@@ -184,6 +188,8 @@ def _time(text: str, otherwise: datetime) -> datetime:
         moment = datetime.fromisoformat(text)
     except ValueError:
         return otherwise
+    if moment.tzinfo is UTC:
+        return moment
     return otherwise if moment.tzinfo is None else moment.astimezone(UTC)
 
 

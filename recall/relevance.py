@@ -27,9 +27,15 @@ class Query:
         content, key = memory.content.lower(), memory.key.lower()
         own = memory.caller_metadata
         metadata = json.dumps(own, ensure_ascii=False).lower() if own else ""
+        if not self._may_match(f"{content}\n{key}\n{metadata}"):
+            return 0
         points = WHOLE_QUERY * sum(self._stands_in(text) for text in (content, key, metadata))
         points += WORD_IN_TEXT * (self._count(content) + self._count(metadata))
         return points + WORD_IN_KEY * len(self._found(key))
+
+    def _may_match(self, text: str) -> bool:
+        """A quick look: most memories have nothing to do with a query."""
+        return self._whole in text or any(word in text for word in self.words)
 
     def _stands_in(self, text: str) -> bool:
         """Whether the whole query stands in the text from the start of a word."""
