@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
 
-.PHONY: wheel help install run up test test-faults check bench figures demo demo-agent demo-picture local-model local-embedder demo-chat
+.PHONY: wheel help install run up test test-faults check bench figures demo demo-agent demo-recall demo-picture local-model local-embedder demo-chat
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ demo-agent: $(STAMP) ## show an agent that remembers, loses its gateway and forg
 
 demo-chat: $(STAMP) ## serve a chat page: branches, sharing, answers that survive a reload
 	@$(BIN)/python -m demo.chat
+
+demo-recall: $(STAMP) ## say something in one session, be remembered in the next, see it in the dashboard
+	@$(BIN)/python -m demo.recall
 
 demo-picture: $(STAMP) ## record the demo as demo/demo.svg
 	@$(BIN)/python -m demo.picture

@@ -99,16 +99,23 @@ def recall(*flags: str, **environment: str) -> Iterator[Recall]:
 
 
 @contextmanager
-def example_plugin(*without: str, listen: str = "127.0.0.1:0") -> Iterator[str]:
-    """The URL of the harness's plugin, which keeps everything in memory."""
+def plugin_process(listen: str, *without: str) -> Iterator[Process]:
+    """The harness's plugin, which keeps everything in memory, as a process."""
     command = [HARNESS, "serve-example", "--listen", listen]
     for name in without:
         command += ["--without", name]
     running = Process(command, {}, _EXAMPLE)
     try:
-        yield running.address
+        yield running
     finally:
         running.stop()
+
+
+@contextmanager
+def example_plugin(*without: str, listen: str = "127.0.0.1:0") -> Iterator[str]:
+    """The URL of the harness's plugin."""
+    with plugin_process(listen, *without) as running:
+        yield running.address
 
 
 async def eventually(condition: Callable[[], Awaitable[Any]], seconds: float = 60) -> Any:

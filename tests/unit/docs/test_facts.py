@@ -21,6 +21,7 @@ from harness.report import EXIT_CODES, EXIT_CONFIGURATION, OUTCOMES
 from plugin_postgres.cli import app as plugin_command
 from plugin_postgres.metrics import Metrics
 from plugin_postgres.settings import SETTINGS
+from recall.cli import app as recall_command
 from serving.errors import BadSetting, ServiceError
 from tests.unit.docs.pages import ROOT, Page, fences, page, pages
 from tests.unit.docs.settings_table import HEAD, rows
@@ -38,6 +39,7 @@ OUR_COMMANDS: dict[str, Any] = {
     "memory-gateway": gateway_command,
     "memory-agent": agent_command,
     "memory-conversations": conversations_command,
+    "memory-recall": recall_command,
 }
 # Read by something that is not a command of ours.
 FOREIGN_VARIABLES = {
