@@ -25,6 +25,7 @@ _PAST = words(
 _NOT_PAST = words(
     "bed bleed breed embed exceed feed heed need proceed red seed shed shred speed succeed wed weed"
 )
+_ADVERBS = re.compile(r"(?i)\A(?:(?:\w+ly|just|even|quite|ever|also|only)\s+)+(?=\w)")
 _STANCE = re.compile(r"(?i)(?:not\s+)?(?:prefer|like|love|enjoy|hate|dislike|avoid|favou?r)\b")
 
 
@@ -35,6 +36,7 @@ def is_another_verb(verb: Verb, said: str, about: str) -> bool:
     if verb.category == "decision" and re.search(r"\b(?:usually|always|often|normally)\b", said):
         return True
     if verb.category == "pattern":
+        first = _ADVERBS.sub("", about).split(None, 1)[0].lower()
         is_past = first in _PAST or (first.endswith("ed") and first not in _NOT_PAST)
         return is_past or bool(_STANCE.match(about))
     if said.endswith("stand"):

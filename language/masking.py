@@ -32,7 +32,7 @@ _OWN_LABEL = re.compile(
     r"|in\ short|important|one\ (?:more\ )?thing|habits?|facts?|bottom\ line|long\ story\ short"
     r"|to\ be\ clear"
     r"|noted|understood|got\ it|sure|great|remember|please\ (?:note|remember)|so|ok|okay|well"
-    r"|yes|no|thanks|hint|warning|caveat|side\ note|rule)"
+    r"|yes|no|thanks|hint|warning|caveat|side\ note|rules?|fun\ fact|here'?s.*)"
     r"| (?:my|our|as|like)\b.* | .*\b(?:i|we)\ (?:already\ )?(?:said|told\ you|mentioned|say"
     r"|mean|think|wrote)) \W*"
 )

@@ -21,7 +21,7 @@ _VERBS = (
     r"|am|was|have|had|want|need|think|use|used)\s+\w"
 )
 _END = re.compile(
-    r"(?i)[\n\r\u2028\u2029;!?…]|\.(?=\s|\Z|[\"'”’)\]*_.])|\)|,"
+    r"(?i)[\n\r\u2028\u2029;…]|[!?](?!\w+=)|\.(?=\s|\Z|[\"'”’)\]*_.])|\)|,"
     r"|(?<=\s)(?:[—–]|--?)(?=\s)|—"
     r"|(?<=\s)(?:but|because|although|(?:even\s+)?though|whereas|'?cause|coz|cuz)\b"
     rf"|(?<=\s)(?:and|or)\s+(?:{_SUBJECTS}|please|then|so|{_VERBS})(?=\W|\w|\Z)"
@@ -201,6 +201,8 @@ _EMPTY = re.compile(
       |your|this|that|it|things?)\b.*
       | (?:option|choice|number|variant|version|plan|answer|solution|approach)\s+(?:\#?\w{{1,2}}
       |one|two|three|four)
+      | \w+ing\s+(?:it|this|that|these|those|so|them)
+      | (?:to\s+)?(?:say|tell|answer|comment|discuss|believe)(?:\s+(?:it|that|this|so))?
       | \#?\d{{1,2}} | [a-d] | (?:the\s+)?(?:above|below|following|rest|change|changes|idea|plan
       |sound|look|result)
       | to\s+(?:do\s+(?:it|this|that|so)|say|admit|ask|bother|break\s+it|think|see\s+(?:it|that
@@ -227,4 +229,7 @@ def means_nothing(text: str) -> bool:
             return True
     if not text[0].isalnum() and not re.search(r"\w{2}", text):
         return True
+    parts = text.lower().split()
+    if parts[0] == "that" and not any(it in _FINITE for it in parts):
+        return True  # `that guy`, but not `that the tests are fast`
     return bool(_EMPTY.fullmatch(text.rstrip(".:! ")))
