@@ -157,8 +157,10 @@ class _Shared:
                 with keeper.stdout as output:
                     said = output.readline()
                     rest = "" if said.startswith((READY, FAILED)) else said + output.read()
+            if not said.startswith(READY):
+                keeper.wait()
         finally:
-            keeper.returncode = 0  # nobody waits for it
+            keeper.returncode = 0  # it may outlive us: nobody waits for it
         if said.startswith(FAILED):
             raise EmbeddedFailed(said.removeprefix(FAILED).strip())
         if rest.strip():

@@ -83,9 +83,11 @@ def another(data_dir: Path) -> Iterator["subprocess.Popen[str]"]:
     assert process.stdout is not None
     with process.stdout as said:
         assert said.readline().startswith("postgresql://")
-        yield process
-        process.terminate()
-        process.wait(SECONDS)
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.wait(SECONDS)
 
 
 def wait_until(happened: Callable[[], bool], what: str) -> None:
