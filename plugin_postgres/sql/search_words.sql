@@ -238,7 +238,7 @@ found AS (
         ORDER BY
             pin AND score >= 0.2 * (SELECT max(score) FROM scored) DESC,
             score DESC, created_at DESC, id
-        LIMIT greatest(2 * $3, 60)
+        LIMIT greatest(6 * $3, 60)
     ) AS best
     JOIN memory_plugin.memory_records AS stored ON stored.id = best.id
     UNION ALL
