@@ -17,7 +17,7 @@ import psutil
 from tests.faults.plugin import http
 
 _READY_SECONDS = 60
-_PATIENCE_SECONDS = 60
+_PATIENCE_SECONDS = 900
 
 
 @dataclass

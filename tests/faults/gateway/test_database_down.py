@@ -1,0 +1,63 @@
+"""Ruling 27: PostgreSQL goes down and comes back."""
+
+import time
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.faults.cluster import directory, running_postgres
+from tests.faults.gateway.process import Gateway
+from tests.faults.plugin import running_plugin
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300)]
+
+
+async def test_ruling_27_without_postgres_everything_but_health_is_503(
+    gateway_template: Path,
+) -> None:
+    async with AsyncExitStack() as stack:
+        postgres = await stack.enter_async_context(running_postgres(gateway_template))
+        plugin = await stack.enter_async_context(running_plugin(postgres.url))
+        made = stack.enter_context(directory("gw"))
+        gateway = Gateway(made, postgres.url, Path(plugin.listen.removeprefix("unix:")))
+        gateway.start()
+        stack.callback(gateway.kill)
+        await gateway.ready()
+        key = (await gateway.insist("/users", {"user_id": "ann"}))["user_key"]
+        credentials = {"user_id": "ann", "user_key": key}
+        message = {"sender_id": "ann", "role": "user", "timestamp": 5, "content": "hello"}
+        add = {**credentials, "session_id": "s", "messages": [message]}
+        await gateway.insist("/memories/add", add)
+        postgres.kill()
+        async with gateway.http() as http:
+            health = await http.get("/health")
+            assert health.status_code == 200
+            assert health.json()["status"] == "degraded"
+            assert health.json()["database"] == "unavailable"
+            for path, body in (
+                ("/users", {"user_id": "bob"}),
+                ("/memories/add", add),
+                ("/memories/flush", {**credentials, "session_id": "s"}),
+                ("/memories/search", {**credentials, "query": "hello"}),
+                ("/resources", {**credentials, "text": "hello"}),
+            ):
+                answer = await http.post(path, json=body)
+                assert answer.status_code == 503, path
+                assert answer.json()["code"] == "unavailable"
+                assert int(answer.headers["retry-after"]) >= 1
+            for method, path in (
+                ("DELETE", "/sessions/s"),
+                ("GET", "/resources"),
+                ("GET", "/users/ann/export"),
+                ("DELETE", "/users/ann"),
+            ):
+                answer = await http.request(method, path, auth=("ann", key))
+                assert answer.status_code == 503, path
+        postgres.start()
+        await postgres.ready()
+        back = time.monotonic()
+        known = await gateway.insist("/memories/add", add)
+        assert known["duplicate_count"] == 1  # nothing that was answered is lost
+        # Within seconds, without a restart; a busy machine gets some more.
+        assert time.monotonic() - back < 30
