@@ -136,7 +136,9 @@ async def gateway(
     database_url: str, client: MemoryClient, address: str = "127.0.0.1", **settings: Any
 ) -> AsyncIterator[Gateway]:
     """The gateway on a database with its schema, in front of the plugin of the client."""
-    app = create_app(Settings(database_url=database_url, **settings), client)
+    # A busy machine earns no 503.
+    patient: dict[str, Any] = {"pool_timeout": 30.0, "statement_timeout": 30.0}
+    app = create_app(Settings(database_url=database_url, **{**patient, **settings}), client)
     transport = httpx.ASGITransport(app, client=(address, 50_000))
     async with (
         app.router.lifespan_context(app),
