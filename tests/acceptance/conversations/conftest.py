@@ -37,7 +37,7 @@ def server(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run
         "--workers=2",
         f"--database-url={store}",
         f"--data-dir={tmp_path_factory.mktemp('data')}",
-        environment={**KEYS, "MEMORY_CONVERSATIONS_RESPONSE_IDLE_SECONDS": "5"},
+        environment={**KEYS, "MEMORY_CONVERSATIONS_RESPONSE_IDLE_SECONDS": "12"},
         command=COMMAND,
     ) as server:
         yield server

@@ -86,7 +86,7 @@ def server(
             **KEYS,
             "MEMORY_CONVERSATIONS_RESUMER": "redis",
             "MEMORY_CONVERSATIONS_REDIS_URL": redis_server.url,
-            "MEMORY_CONVERSATIONS_RESPONSE_IDLE_SECONDS": "5",
+            "MEMORY_CONVERSATIONS_RESPONSE_IDLE_SECONDS": "12",
         },
         command=COMMAND,
     ) as server:
