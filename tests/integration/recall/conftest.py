@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.conftest import database_url, execute
-from tests.integration.recall.server import MANAGEMENT, Recall, example_plugin, recall
+from tests.integration.recall.server import MANAGEMENT, Recall, be_patient, example_plugin, recall
 from tests.integration.recall.upstream import Model, scripted_model
 
 
@@ -42,6 +42,7 @@ def server(recall_database: str, plugin_url: str, _model: Model) -> Iterator[Rec
     """Two workers, so that what one of them knows is no excuse for the other."""
     flags = ["--database-url", recall_database, "--plugin-url", plugin_url, "--workers", "2"]
     with recall(*flags, "--upstream-url", _model.url, "--dev-auth") as running:
+        be_patient(running)
         yield running
 
 

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 COMMAND = str(Path(sys.executable).with_name("memory-recall"))
 HARNESS = str(Path(sys.executable).with_name("memory-harness"))
 MANAGEMENT = {"authorization": "Bearer test-management"}
@@ -96,6 +98,14 @@ def recall(*flags: str, **environment: str) -> Iterator[Recall]:
         yield running
     finally:
         running.stop()
+
+
+def be_patient(server: Recall) -> None:
+    """Let memory take its time: on a busy machine 250 ms are soon over. Every worker hears it."""
+    with httpx.Client(base_url=server.url, headers=MANAGEMENT, timeout=60) as client:
+        client.put("/api/settings/memory", json={"retrievalBudgetMs": 5000}).raise_for_status()
+    for _ in range(8):
+        httpx.get(f"{server.url}/api/settings/memory", headers=MANAGEMENT, timeout=60)
 
 
 @contextmanager

@@ -371,7 +371,7 @@ class TestSettings:
             "placement": "auto",
             "providersWithoutSystem": [],
             "providersSystemFirst": [],
-            "retrievalBudgetMs": 250,
+            "retrievalBudgetMs": 5000,  # the tests' own
             "embeddingUrl": None,
             "embeddingModel": None,
             "skillsEnabled": False,

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.conftest import database_url, execute
-from tests.integration.recall.server import MANAGEMENT, example_plugin, recall
+from tests.integration.recall.server import MANAGEMENT, be_patient, example_plugin, recall
 from tests.integration.recall.upstream import Model, until
 
 BARE = ("batch", "list", "filter", "browse", "get", "fts", "embedding", "ttl", "pin")
@@ -27,6 +27,7 @@ def bare(request: pytest.FixtureRequest, cluster: str, _model: Model) -> Iterato
             recall(*flags, "--upstream-url", _model.url, "--dev-auth") as server,
             httpx.Client(base_url=server.url, headers=MANAGEMENT, timeout=60) as client,
         ):
+            be_patient(server)
             yield client
 
 
