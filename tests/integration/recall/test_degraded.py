@@ -14,7 +14,7 @@ BARE = ("batch", "list", "filter", "browse", "get", "fts", "embedding", "ttl", "
 
 @pytest.fixture(scope="module", params=["bare", "list only", "no extension"])
 def bare(request: pytest.FixtureRequest, cluster: str, _model: Model) -> Iterator[httpx.Client]:
-    name = f"degraded_{request.param_index}"
+    name = f"degraded_{request.param.replace(' ', '_')}"
     execute(cluster, f'DROP DATABASE IF EXISTS "{name}"', f'CREATE DATABASE "{name}"')
     without = {
         "bare": BARE,
