@@ -43,7 +43,7 @@ from serving.metrics import Metrics, metrics_route
 
 NAME = "memory-gateway"
 MAX_BODY = 8 * 2**20
-# The file, and what a form adds, or JSON, in which a character may take two.
+# The file and what JSON adds, in which a character may take two. A form is limited once it is seen.
 MAX_UPLOAD = 2 * MAX_FILE + 2**20
 
 _CODES = {413: "too_large", 429: "too_many_requests"}

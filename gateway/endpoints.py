@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import orjson
-from starlette.datastructures import UploadFile
+from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -16,17 +16,20 @@ from gateway.admin import Admin
 from gateway.credentials import credentials, refuse_in_url, scheme_of
 from gateway.deletion import Deletion
 from gateway.document import openapi
-from gateway.errors import BadRequest, Forbidden, Unavailable
+from gateway.errors import BadRequest, Forbidden, NotFound, Unavailable
 from gateway.export import Export
 from gateway.flush import Flush
+from gateway.kinds import charset_of
 from gateway.memories import Memories
 from gateway.messages import Messages
 from gateway.models import Models
+from gateway.names import is_resource_id
 from gateway.plugin import Plugin
-from gateway.resources import Resources, Upload
+from gateway.resources import MAX_FORM, Resources, Upload
 from gateway.search import Search
 from gateway.users import User, Users
 from postgres.database import Database
+from serving.body import check_length
 
 VERSION = "1.0.0"
 _MOST_FORM_FIELDS = 20
@@ -89,7 +92,7 @@ class Endpoints:
     async def rotate_key(self, request: Request) -> Response:
         refuse_in_url(request)
         self._admin.require(request)
-        return _json(await self._users.rotate_key(request.path_params["user_id"]))
+        return _json(await self._users.rotate_key(_user_id(request)))
 
     async def delete_user(self, request: Request) -> Response:
         return _deleted(await self._deletion.delete_user(await self._named_user(request)))
@@ -152,7 +155,7 @@ class Endpoints:
         with tempfile.TemporaryFile() as file:
             file.write(text)
             file.flush()
-            upload = Upload(file, len(text), asked.filename, kind, asked.title)
+            upload = Upload(file, len(text), asked.filename, kind, "utf-8", asked.title)
             status, resource = await self._resources.upload(user, asked, upload)
         return _json(resource, status)
 
@@ -164,13 +167,12 @@ class Endpoints:
     async def get_resource(self, request: Request) -> Response:
         user, _ = await self._user_and_fields(request)
         place = wire.read(wire.Place, dict(request.query_params))
-        return _json(await self._resources.get(user, place, request.path_params["resource_id"]))
+        return _json(await self._resources.get(user, place, _resource_id(request)))
 
     async def delete_resource(self, request: Request) -> Response:
         user, _ = await self._user_and_fields(request)
         place = wire.read(wire.Place, dict(request.query_params))
-        resource_id = request.path_params["resource_id"]
-        return _deleted(await self._deletion.delete_resource(user, place, resource_id))
+        return _deleted(await self._deletion.delete_resource(user, place, _resource_id(request)))
 
     async def _user_and_fields(self, request: Request) -> tuple[User, dict[str, Any]]:
         """The user that the credentials belong to, and the fields of the body."""
@@ -183,19 +185,20 @@ class Endpoints:
         name = request.path_params["user_id"]
         if scheme_of(request) == "bearer":
             self._admin.require_token(request)
-            return await self._users.find(name)
+            return await self._users.find(_user_id(request))
         user, _ = await self._user_and_fields(request)
         if user.user_id != name:
             raise Forbidden("the credentials are those of another user")
         return user
 
     async def _upload_form(self, request: Request) -> Response:
+        check_length(request.scope["headers"], MAX_FORM)
         try:
             form = await request.form(max_files=1, max_fields=_MOST_FORM_FIELDS)
         except MultiPartException as error:
             raise BadRequest.about("form", str(error.message)) from None
         try:
-            fields = {name: it for name, it in form.multi_items() if isinstance(it, str)}
+            fields = _fields(form)
             files = form.getlist("file")
             user = await self._users.authenticate(credentials(request, fields))
             asked = wire.read(wire.UploadFields, fields)
@@ -204,8 +207,9 @@ class Endpoints:
             file = files[0]
             names = {"filename": file.filename or None, "content_type": file.content_type}
             named = wire.read(wire.FileNames, names)
+            kind = named.content_type
             upload = Upload(
-                file.file, file.size or 0, named.filename, named.content_type, asked.title
+                file.file, file.size or 0, named.filename, kind, charset_of(kind), asked.title
             )
             status, resource = await self._resources.upload(user, asked, upload)
         finally:
@@ -216,6 +220,31 @@ class Endpoints:
 async def _object(request: Request) -> dict[str, Any]:
     refuse_in_url(request)
     return wire.read_object(await request.body())
+
+
+def _fields(form: FormData) -> dict[str, str]:
+    """The fields of a form beside its file. One that is there twice must say the same."""
+    fields: dict[str, str] = {}
+    for name, value in form.multi_items():
+        if isinstance(value, str) and fields.setdefault(name, value) != value:
+            raise BadRequest.about(name, "is in the form twice, with different values")
+    return fields
+
+
+def _user_id(request: Request) -> str:
+    """The user in the path; `NotFound` for what cannot be one."""
+    name: str = request.path_params["user_id"]
+    if not wire.is_user_id(name):
+        raise NotFound("there is no such user")
+    return name
+
+
+def _resource_id(request: Request) -> str:
+    """The resource in the path; `NotFound` for what cannot be one."""
+    name: str = request.path_params["resource_id"]
+    if not is_resource_id(name):
+        raise NotFound("there is no such resource")
+    return name
 
 
 def _json(body: Mapping[str, Any], status: int = 200) -> Response:

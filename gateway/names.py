@@ -1,6 +1,7 @@
 """Names that the gateway makes: of namespaces, memories, resources and keys."""
 
 import hashlib
+import re
 import secrets
 from dataclasses import dataclass
 from uuid import UUID, uuid4, uuid5
@@ -11,6 +12,7 @@ RESOURCE_PREFIX = "resource:"
 EDIT_PREFIX = "memory_edit:"
 CHAT_PREFIX = "chat:"
 KEY_PREFIX = "uk_"
+_RESOURCE_ID = re.compile(r"r_[0-9a-f]{32}")
 
 # Any constant will do, as long as it never changes.
 _MEMORIES = UUID("5c1c2f3e-8a57-5d0e-9a52-3b6f6f3f0c11")
@@ -59,6 +61,10 @@ def chat(conversation_id: str) -> str:
 
 def new_resource_id() -> str:
     return "r_" + secrets.token_hex(16)
+
+
+def is_resource_id(name: str) -> bool:
+    return _RESOURCE_ID.fullmatch(name) is not None
 
 
 def resource_session(user_id: str, resource_id: str) -> str:

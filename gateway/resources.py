@@ -30,6 +30,7 @@ from postgres.database import Database
 from postgres.errors import StoreUnavailable
 
 MAX_FILE = 25 * 2**20
+MAX_FORM = MAX_FILE + 2**20
 _PATIENCE_SECONDS = 20.0
 
 
@@ -41,6 +42,7 @@ class Upload:
     size: int
     filename: str | None
     content_type: str | None
+    charset: str | None
     title: str | None
 
 
@@ -127,7 +129,7 @@ class Resources:
         upload.file.seek(0)
         try:
             chunks = await self._extractor.chunks(
-                upload.file, kinds.format_of(kind), kinds.charset_of(upload.content_type)
+                upload.file, kinds.format_of(kind), upload.charset
             )
         except Unreadable as error:
             self._numbers.resources.labels("failed").inc()
@@ -245,5 +247,5 @@ def _read_cursor(cursor: str | None) -> tuple[datetime | None, int | None]:
         if type(session) is not int or not 0 < session < 2**63:
             raise ValueError
         return parse_time(at), session
-    except (ValueError, binascii.Error):
+    except (ValueError, TypeError, binascii.Error):
         raise BadRequest.about("cursor", "must be the next_cursor of the page before") from None

@@ -25,9 +25,17 @@ Scope = Literal["current_chat", "resources", "all_user_memory"]
 DEFAULT_SCOPE: list[Scope] = ["current_chat", "resources"]
 
 
+def is_user_id(name: str) -> bool:
+    return _fits(_USER_ID, name)
+
+
+def _fits(pattern: re.Pattern[str], value: str) -> bool:
+    return value not in (".", "..") and pattern.fullmatch(value) is not None
+
+
 def _matches(pattern: re.Pattern[str], shape: str) -> AfterValidator:
     def check(value: str) -> str:
-        if value in (".", "..") or not pattern.fullmatch(value):
+        if not _fits(pattern, value):
             raise ValueError(f"must be 1 to 128 of the characters {shape}, and not . or ..")
         return value
 

@@ -1,5 +1,6 @@
 """Rulings 23, 25, 26 and 28: what is kept, where, and what is refused."""
 
+import base64
 import json
 import re
 from collections.abc import AsyncIterator
@@ -220,6 +221,22 @@ async def test_ruling_26_bad_query_parameters_are_refused(ann: Person, limit: st
     assert "app_id" in checked(await ann.get("/resources", app_id=".."), 400)["message"]
 
 
+@pytest.mark.parametrize("content", [b"5", b"null", b"{}", b"[]", b"[1, 1]", b'["x", 1]', b"x"])
+async def test_ruling_26_a_cursor_that_nobody_made_is_refused(ann: Person, content: bytes) -> None:
+    cursor = base64.urlsafe_b64encode(content).decode()
+    assert "cursor" in checked(await ann.get("/resources", cursor=cursor), 400)["message"]
+
+
+@pytest.mark.parametrize("name", ["%00", "x%00", "r_%00", "%FF", "r_1"])
+async def test_ruling_26_an_id_in_a_path_that_cannot_exist_is_not_found(
+    gateway: Gateway, ann: Person, name: str
+) -> None:
+    checked(await ann.get(f"/resources/{name}"), 404)
+    checked(await ann.delete(f"/resources/{name}"), 404)
+    checked(await gateway.http.post(f"/users/{name}/rotate-key"), 404)
+    checked(await ann.get(f"/users/{name}/export"), 403)
+
+
 @pytest.mark.parametrize("user_id", ["", ".", "..", "a b", "a/b", "é", "x" * 129, None, 5, "a\x00"])
 async def test_ruling_26_a_bad_user_id_is_refused(gateway: Gateway, user_id: Any) -> None:
     answer = await gateway.http.post("/users", json={"user_id": user_id})
@@ -275,6 +292,15 @@ async def test_ruling_28_large_bodies_are_refused_before_they_are_read(ann: Pers
         read = 0
         checked(await ann.http.post(path, content=endless()), 413)
         assert read <= limit + 2 * 65_536
+
+
+async def test_ruling_28_a_form_is_limited_to_a_file_and_its_fields(ann: Person) -> None:
+    stated = {
+        "Content-Length": str(26 * 2**20 + 1),
+        "Content-Type": "multipart/form-data; boundary=x",
+    }
+    answer = await ann.http.post("/resources", content=b"--x", headers=stated)
+    assert checked(answer, 413)["code"] == "too_large"
 
 
 async def test_ruling_28_a_body_of_almost_8_mib_is_read(ann: Person) -> None:

@@ -182,6 +182,16 @@ async def test_ruling_22_without_the_plugin_a_resource_is_pending(
     assert plugin.texts(ann.user_id) == ["Green tea"]
 
 
+async def test_ruling_22_a_text_in_json_is_read_whatever_charset_its_type_names(
+    ann: Person,
+) -> None:
+    kind = "text/plain; charset=iso-8859-1"
+    resource = await ann.upload("Tee für Jörg", content_type=kind)
+    assert (resource["status"], resource["content_type"]) == ("extracted", "text/plain")
+    found = checked(await ann.post("/memories/search", query="Tee"), 200)["results"]
+    assert [it["text"] for it in found] == ["Tee für Jörg"]
+
+
 async def test_ruling_22_a_file_of_25_mib_is_the_largest(ann: Person) -> None:
     most = 25 * 2**20
     answer = await ann.upload_file("a.txt", b"x" * (most + 1), "text/plain")

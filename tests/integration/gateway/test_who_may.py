@@ -40,6 +40,9 @@ async def test_ruling_1_given_twice_they_must_be_the_same(ann: Person, field: st
     body = {"query": "tea", **ann.credentials, field: "another"}
     answer = await ann.http.post("/memories/search", json=body, auth=ann.basic)
     assert field in checked(answer, 400)["message"]
+    form = {**ann.credentials, field: ["another", ann.credentials[field]]}
+    answer = await ann.http.post("/resources", data=form, files={"file": ("a.txt", b"Tea")})
+    assert field in checked(answer, 400)["message"]
 
 
 @pytest.mark.parametrize("field", ["user_id", "user_key"])
