@@ -16,7 +16,7 @@ from gateway.plugin import Plugin
 from gateway.results import result
 from gateway.statements import load
 from gateway.users import recognise
-from gateway.wire import SearchRequest
+from gateway.wire import NARROWEST_FIRST, Scope, SearchRequest
 from postgres.database import Database
 
 _QUERY_BEGIN = 600
@@ -92,26 +92,28 @@ class Search:
         ids = [it.memory.id for it in found]
         rows = await self._database.fetch(load("describe_memories"), owner, ids) if ids else []
         known: dict[UUID, Any] = {row["id"]: row for row in rows}
-        ranked = sorted(
-            (it for it in found if it.memory.id in known),
-            key=lambda it: (
-                -it.score,
-                -known[it.memory.id]["created_at"].timestamp(),
-                it.memory.id,
-            ),
-        )
-        best: dict[str, dict[str, Any]] = {}
-        for it in ranked:
-            if len(best) == request.top_k:
-                break
-            row = known[it.memory.id]
-            scope = narrowest(row, request.scope, name)
-            text = it.memory.content
-            best.setdefault(text, result(row, text, score=it.score, scope=scope))
-        return list(best.values())
+
+        def rank(it: _Found) -> tuple[float, float, UUID]:
+            return -it.score, -known[it.memory.id]["created_at"].timestamp(), it.memory.id
+
+        def scope(it: _Found) -> Scope:
+            return narrowest(known[it.memory.id], request.scope, name)
+
+        # Of memories with the same text and score, the one that is nearest to the chat is shown.
+        by_text: dict[str, _Found] = {}
+        shown = (it for it in found if it.memory.id in known)
+        for it in sorted(
+            shown, key=lambda it: (-it.score, NARROWEST_FIRST.index(scope(it)), rank(it))
+        ):
+            by_text.setdefault(it.memory.content, it)
+        best = sorted(by_text.values(), key=rank)[: request.top_k]
+        return [
+            result(known[it.memory.id], it.memory.content, score=it.score, scope=scope(it))
+            for it in best
+        ]
 
 
-def narrowest(row: Any, scopes: Iterable[str], name: str | None) -> str:
+def narrowest(row: Any, scopes: Iterable[str], name: str | None) -> Scope:
     """The narrowest of the asked scopes in which the memory is."""
     if "current_chat" in scopes and row["name"] == name:
         return "current_chat"

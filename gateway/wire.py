@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 import orjson
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
@@ -22,6 +22,7 @@ _USER_ID = re.compile(r"[A-Za-z0-9_.@+-]{1,128}")
 _SCOPE_ID = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 Scope = Literal["current_chat", "resources", "all_user_memory"]
+NARROWEST_FIRST: Final[tuple[Scope, ...]] = get_args(Scope)
 DEFAULT_SCOPE: list[Scope] = ["current_chat", "resources"]
 
 

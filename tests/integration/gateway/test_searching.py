@@ -113,6 +113,23 @@ async def test_ruling_7_no_two_results_have_the_same_text(ann: Person) -> None:
     assert len(texts) == len(set(texts)) == 8
 
 
+async def test_ruling_7_of_equal_texts_the_one_in_the_narrowest_scope_is_shown(
+    ann: Person,
+) -> None:
+    await ann.upload("User: tea again")
+    for session in ("chat:1", "chat:2"):
+        await ann.add(session, message("tea again"))
+        await ann.flush(session)
+    every = ["all_user_memory", "resources", "current_chat"]
+    for scope, chat, source in (
+        (every, "1", "current_chat"),
+        (every, None, "resources"),
+        (["all_user_memory"], "1", "all_user_memory"),
+    ):
+        [found] = await ann.search("tea again", scope=scope, conversation_id=chat)
+        assert found["source_scope"] == source
+
+
 async def test_ruling_7_what_is_deleted_takes_no_place(ann: Person, plugin: Switchboard) -> None:
     for number in range(20):
         await ann.say("chat:1", f"tea {number}")
