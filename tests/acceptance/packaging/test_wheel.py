@@ -126,7 +126,7 @@ def test_pytest_checks_a_plugin_wherever_the_wheel_is_installed(
         "        return create_app()\n"
     )
     dependencies = Path(sysconfig.get_path("purelib"))
-    command = [installed / "python", "-m", "pytest", "-q", "--strict-markers"]
+    command = [str(installed / "python"), "-m", "pytest", "-q", "--strict-markers"]
     status, said = run(*command, "-k", "forget-twice or twice", cwd=tmp_path, path=dependencies)
     assert status == 0, said
     assert "passed" in said
