@@ -15,7 +15,6 @@ from gateway.errors import BadRequest
 from gateway.names import EDIT_PREFIX, RESOURCE_PREFIX
 
 MAX_MESSAGES = 500
-MAX_EDIT = 20_000
 _YEAR_10000 = 253_402_300_800_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _USER_ID = re.compile(r"[A-Za-z0-9_.@+-]{1,128}")
@@ -136,7 +135,7 @@ class FlushRequest(Request):
 class EditRequest(contract.WireModel):
     """`PATCH /memories/{id}`."""
 
-    text: Annotated[Content, Field(max_length=MAX_EDIT, repr=False)]
+    text: Content = Field(repr=False)
 
 
 class NewUser(contract.WireModel):

@@ -151,6 +151,14 @@ async def test_ruling_18_a_remembered_flush_brings_nothing_back(
     assert plugin.texts(ann.user_id) == ["User: Talk of coffee\nAssistant: Noted."]
 
 
+async def test_ruling_19_a_new_text_may_be_long(ann: Person) -> None:
+    await ann.say("chat:1", "I drink tea")
+    [memory] = await ann.search("tea")
+    text = "I drink coffee. " * 10_000 + "And water."
+    assert checked(await ann.patch(memory["id"], text), 200)["text"] == text
+    assert await ann.texts("water") == [text]
+
+
 async def test_ruling_19_an_edit_replaces_the_text_in_place(
     ann: Person, plugin: Switchboard
 ) -> None:
