@@ -14,7 +14,6 @@ from language.endpoint import Endpoint, EndpointFailed
 # What is sent at once, and of each text: more would be refused by most servers.
 MAX_TEXTS = 64
 MAX_CHARACTERS = 8000
-_AT_ONCE = 2
 
 log = logging.getLogger(__name__)
 
@@ -23,13 +22,19 @@ class Embedder:
     """One model of one server. `failure` says why the last request failed, or is None."""
 
     def __init__(
-        self, url: str, model: str, key: str | None = None, *, timeout: float = 10.0
+        self,
+        url: str,
+        model: str,
+        key: str | None = None,
+        *,
+        timeout: float = 10.0,
+        proxies: bool = False,
     ) -> None:
+        """As `Endpoint` takes them; `timeout` is that of each request."""
         self.url = url
         self.model = model
         self.failure: str | None = None
-        self._endpoint = Endpoint(url, key, timeout=timeout)
-        self._gate = asyncio.Semaphore(_AT_ONCE)
+        self._endpoint = Endpoint(url, key, timeout=timeout, proxies=proxies)
 
     def __repr__(self) -> str:
         return f"Embedder(model={self.model!r})"
@@ -42,29 +47,30 @@ class Embedder:
         """A vector for each text, or None for those that could not be made."""
         vectors: list[list[float] | None] = []
         for start in range(0, len(texts), MAX_TEXTS):
-            async with self._gate:
-                vectors += await self._ask(texts[start : start + MAX_TEXTS])
-        return vectors
+            made = await self._ask(texts[start : start + MAX_TEXTS])
+            if made is None:
+                # It is down: the rest would only wait for it, too.
+                break
+            vectors += made
+        return vectors + [None] * (len(texts) - len(vectors))
 
     async def embed_query(self, text: str, *, within: float | None = None) -> list[float] | None:
-        """The vector of a question, or None; `within`: the seconds that it may take.
-
-        It does not wait for texts that are under way.
-        """
+        """The vector of a question, or None; `within`: the seconds that it may take."""
         try:
             async with asyncio.timeout(within):
-                return (await self._ask([text]))[0]
+                made = await self._ask([text])
         except TimeoutError:
             self._failed("timeout")
             return None
+        return None if made is None else made[0]
 
-    async def _ask(self, texts: Sequence[str]) -> list[list[float] | None]:
+    async def _ask(self, texts: Sequence[str]) -> list[list[float] | None] | None:
         body = {"model": self.model, "input": [text[:MAX_CHARACTERS] for text in texts]}
         try:
             vectors = _vectors(await self._endpoint.post("/embeddings", body), len(texts))
         except EndpointFailed as error:
             self._failed(str(error))
-            return [None] * len(texts)
+            return None
         self.failure = None
         return vectors
 

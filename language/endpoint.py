@@ -4,9 +4,10 @@ EndpointFailed    no usable answer; its text names the kind of failure, and neve
                   address, the key or what was sent
 """
 
+import asyncio
 import json
+import ssl
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -20,12 +21,21 @@ class EndpointFailed(Exception):
 class Endpoint:
     """Where a server is, and with which key it is asked."""
 
-    def __init__(self, url: str, key: str | None = None, *, timeout: float = 10.0) -> None:
-        """`url`: the base, with its `/v1`; an address without a path gets it."""
-        url = url.rstrip("/")
-        self._base = url if urlsplit(url).path else f"{url}/v1"
+    def __init__(
+        self, url: str, key: str | None = None, *, timeout: float = 10.0, proxies: bool = False
+    ) -> None:
+        """`url`: the base, with its `/v1`; `timeout`: the seconds that an answer may take in all;
+        `proxies`: whether those that the environment names are used.
+        """
+        self._base = url.rstrip("/")
+        self._timeout = timeout
         headers = {"authorization": f"Bearer {key}"} if key else {}
-        self._http = httpx.AsyncClient(headers=headers, timeout=timeout)
+        self._http = httpx.AsyncClient(
+            headers=headers,
+            timeout=None,  # noqa: S113 - `post` limits the whole request
+            trust_env=proxies,
+            verify=_certificates(needed=proxies or url.startswith("https:")),
+        )
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -34,8 +44,11 @@ class Endpoint:
     async def post(self, path: str, body: object) -> Any:
         """The answer's JSON; raises `EndpointFailed`."""
         try:
-            async with self._http.stream("POST", f"{self._base}{path}", json=body) as answer:
-                if answer.status_code != 200:
+            async with (
+                asyncio.timeout(self._timeout),
+                self._http.stream("POST", f"{self._base}{path}", json=body) as answer,
+            ):
+                if not answer.is_success:
                     raise EndpointFailed(f"status {answer.status_code}")
                 content = bytearray()
                 async for piece in answer.aiter_bytes():
@@ -43,9 +56,18 @@ class Endpoint:
                     if len(content) > MAX_ANSWER:
                         raise EndpointFailed("the answer is too large")
             return json.loads(content)
+        except TimeoutError:
+            raise EndpointFailed("timeout") from None
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
             raise EndpointFailed(type(error).__name__) from None
         except (ValueError, RecursionError):
             raise EndpointFailed("the answer is not JSON") from None
         except RuntimeError:  # closed meanwhile
             raise EndpointFailed("closed") from None
+
+
+def _certificates(*, needed: bool) -> ssl.SSLContext:
+    if needed:
+        return ssl.create_default_context()
+    # Never used over plain HTTP; loading the certificates would only cost time.
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 from contract import MemoryClient
-from recall.embedding import Embedding
+from language.embedder import Embedder
 from recall.ledger import Ledger, Writing
 from recall.locks import Locks
 from recall.memory import SHARED, Memory, MemoryType, from_row, memory_id, namespace_of, now
@@ -73,7 +73,7 @@ class MemoryStore:
         self,
         client: MemoryClient,
         ledger: Ledger | None = None,
-        embedder: Embedding | None = None,
+        embedder: Embedder | None = None,
     ) -> None:
         self.plugin = Plugin(client)
         self.ledger = ledger

@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from contract import Breaker, MemoryClient, MemoryPluginError
+from language.embedder import Embedder
 from postgres.codecs import json_as_python
 from postgres.database import Database
 from postgres.errors import StoreUnavailable
 from recall.configuration import Configuration
-from recall.embedding import Embedding
 from recall.engine import Engine
 from recall.janitor import Janitor
 from recall.keys import Keys
@@ -69,7 +69,7 @@ class Worker:
             if settings.upstream_url is None
             else Upstream(settings.upstream_url, timeout=settings.upstream_timeout)
         )
-        self._old_embedders: list[Embedding] = []
+        self._old_embedders: list[Embedder] = []
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -129,7 +129,7 @@ class Worker:
         elif current is not None and (current.url, current.model) == (url, model):
             wanted = current
         else:
-            wanted = Embedding(url, model, self.settings.embedding_key)
+            wanted = Embedder(url, model, self.settings.embedding_key, proxies=True)
         if current is not None and current is not wanted:
             self._old_embedders.append(current)  # somebody may be using it
         self.store.embedder = self._hasty_store.embedder = wanted

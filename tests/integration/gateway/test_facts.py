@@ -183,6 +183,8 @@ async def test_ruling_10_with_an_embedder_search_is_hybrid(store: str, plugin: S
         api.is_slow = True
         # Within a second or so it goes on with words alone.
         assert len(await ann.search("ship")) == 1
+        failures = 'memory_gateway_model_failures_total{model="embedder"}'
+        assert failures in (await gateway.http.get("/metrics")).text
         api.is_slow = False
         api.is_down = True
         assert len(await ann.search("tea")) == 1

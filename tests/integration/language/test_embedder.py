@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -41,13 +41,26 @@ async def test_every_text_gets_its_own_vector() -> None:
     assert server.asked == [("/v1/embeddings", f"Bearer {KEY}", body)]
 
 
-async def test_an_address_without_a_path_gets_v1() -> None:
+async def test_the_address_is_taken_as_it_is() -> None:
     with scripted(vectors) as server:
         for url in (server.url.removesuffix("/v1"), server.url + "/"):
             client = Embedder(url, "m")
             await client.embed_query("a")
             await client.aclose()
-    assert [it[:2] for it in server.asked] == [("/v1/embeddings", None)] * 2
+    assert [it[:2] for it in server.asked] == [("/embeddings", None), ("/v1/embeddings", None)]
+
+
+@pytest.mark.parametrize("proxies", [False, True])
+async def test_proxies_of_the_environment_are_used_when_wanted(
+    proxies: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NO_PROXY", "no_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with scripted(vectors) as server, scripted(vectors) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
+        async with embedder(server, proxies=proxies) as client:
+            assert await client.embed_query("a") == [1.0, 1.0]
+    assert (len(server.asked), len(proxy.asked)) == ((0, 1) if proxies else (1, 0))
 
 
 async def test_many_and_long_texts_are_sent_in_parts() -> None:
@@ -56,6 +69,21 @@ async def test_many_and_long_texts_are_sent_in_parts() -> None:
             made = await client.embed(["x" * 20_000] * (MAX_TEXTS + 1))
     assert made == [[float(MAX_CHARACTERS), 1.0]] * (MAX_TEXTS + 1)
     assert [len(it[2]["input"]) for it in server.asked] == [MAX_TEXTS, 1]
+
+
+async def test_after_a_part_that_failed_the_rest_is_not_sent() -> None:
+    answers: list[Callable[[Any], object]] = [vectors, lambda _: (503, b"")]
+    with scripted(lambda body: answers.pop(0)(body)) as server:
+        async with embedder(server) as client:
+            made = await client.embed(["x"] * (3 * MAX_TEXTS))
+    assert made == [[1.0, 1.0]] * MAX_TEXTS + [None] * (2 * MAX_TEXTS)
+    assert len(server.asked) == 2
+
+
+async def test_any_success_is_one() -> None:
+    with scripted(lambda _: (201, b'{"data": [{"embedding": [1]}]}')) as server:
+        async with embedder(server) as client:
+            assert await client.embed_query("a") == [1.0]
 
 
 async def test_nothing_is_asked_about_no_texts() -> None:
@@ -131,7 +159,7 @@ async def test_a_silent_server_is_not_waited_for() -> None:
             assert await client.embed_query("a", within=0.05) is None
             assert client.failure == "timeout"
             assert await client.embed(["a"]) == [None]
-            assert client.failure == "ReadTimeout"
+            assert client.failure == "timeout"
         done.set()
 
 

@@ -1,11 +1,12 @@
 """The language model against a scripted server: its facts, or nothing."""
 
 import json
+import threading
 from typing import Any
 
 import pytest
 
-from language.llm import MAX_INPUT, FactFinder
+from language.llm import FactFinder
 from tests.integration.language.scripted import scripted
 
 pytestmark = pytest.mark.anyio
@@ -38,6 +39,9 @@ async def test_the_facts_of_the_model_are_returned() -> None:
     [
         ('```json\n{"facts": ["a b"]}\n```', ["a b"]),
         ('["a"]', ["a"]),
+        ('["a {b}"]', ["a {b}"]),
+        ('Sure! Here they are: {"facts": ["a"]} Anything else?', ["a"]),
+        ('{"facts": ["a", "nul \\u0000", "half \\ud83d"]}', ["a"]),
         ('{"facts": []}', []),
         ('{"facts": ["a", "a", " b\\n c ", "", " ", 7, null, "' + "x" * 301 + '"]}', ["a", "b c"]),
         (json.dumps({"facts": [str(it) for it in range(50)]}), [str(it) for it in range(20)]),
@@ -72,7 +76,17 @@ async def test_a_useless_answer_is_no_fact(answer: Any) -> None:
         assert finder.failure
 
 
-async def test_of_a_long_text_the_end_is_sent() -> None:
+async def test_a_long_text_is_sent_whole() -> None:
+    text = "a" + "b" * 100_000
     with scripted(lambda _: says("[]")) as server:
-        await ask(FactFinder(server.url, "m"), "a" + "b" * MAX_INPUT)
-    assert server.asked[0][2]["messages"][-1]["content"] == "b" * MAX_INPUT
+        await ask(FactFinder(server.url, "m"), text)
+    assert server.asked[0][2]["messages"][-1]["content"] == text
+
+
+async def test_a_silent_server_is_not_waited_for() -> None:
+    done = threading.Event()
+    with scripted(lambda _: done.wait(60) and says("[]")) as server:
+        finder = FactFinder(server.url, "m", timeout=0.1)
+        assert await ask(finder, "x") is None
+        assert finder.failure == "timeout"
+        done.set()

@@ -1,0 +1,104 @@
+"""Retrieval by meaning with a scripted embedder; when it fails, words, and the reason."""
+
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from contract import MemoryClient
+from harness.example import create_app
+from language.embedder import Embedder
+from recall.retrieval import Resolution, RetrievalConfig, Retrieved, retrieve
+from recall.store import MemoryStore
+from tests.integration.language.scripted import Scripted, scripted
+
+pytestmark = pytest.mark.anyio
+OWNER = "ann"
+
+
+def directions(body: Any) -> object:
+    """Drinks in one direction, ships in the other."""
+    rows = [{"embedding": [float("drink" in it), float("ship" in it), 0.1]} for it in body["input"]]
+    return {"data": rows}
+
+
+@asynccontextmanager
+async def recall_with(server: Scripted) -> AsyncIterator[MemoryStore]:
+    client = MemoryClient("http://plugin", transport=httpx.ASGITransport(create_app()))
+    embedder = Embedder(server.url, "some-model")
+    try:
+        yield MemoryStore(client, embedder=embedder)
+    finally:
+        await embedder.aclose()
+        await client.aclose()
+
+
+async def ask(store: MemoryStore, query: str, **more: Any) -> Retrieved:
+    config = RetrievalConfig(query=query, strategy="semantic", **more)
+    return await retrieve(store, OWNER, config)
+
+
+def fell_back(reason: str) -> Resolution:
+    return Resolution("semantic", "remote", "some-model", reason)
+
+
+async def test_what_means_the_same_is_found() -> None:
+    with scripted(directions) as server:
+        async with recall_with(server) as store:
+            tea = await store.create(OWNER, "tea", "We drink tea")
+            await store.create(OWNER, "ship", "The ship is red")
+            found = await ask(store, "drinking something")
+    assert tea.embedded_with == "some-model"
+    assert [it.content for it in found.memories] == ["We drink tea"]
+    assert found.resolution == Resolution("semantic", "remote", "some-model")
+
+
+async def test_an_embedder_that_fails_costs_the_vector_alone() -> None:
+    with scripted(lambda _: (503, b"")) as server:
+        async with recall_with(server) as store:
+            tea = await store.create(OWNER, "tea", "We drink tea")
+            found = await ask(store, "tea")
+            failure = store.embedder and store.embedder.failure
+    assert tea.embedded_with is None
+    assert [it.content for it in found.memories] == ["We drink tea"]
+    assert found.resolution == fell_back("the embedder failed")
+    assert failure == "status 503"
+
+
+async def test_a_slow_embedder_is_left_out() -> None:
+    done = threading.Event()
+
+    def slow(body: Any) -> object:
+        if body["input"] == ["tea"]:
+            done.wait(60)
+        return directions(body)
+
+    with scripted(slow) as server:
+        async with recall_with(server) as store:
+            await store.create(OWNER, "tea", "We drink tea")
+            found = await ask(store, "tea", embedding_seconds=0.05)
+        done.set()
+    assert [it.content for it in found.memories] == ["We drink tea"]
+    assert found.resolution == fell_back("the embedder did not answer in time")
+
+
+async def test_the_settings_name_the_embedder(api: httpx.AsyncClient, owner: str) -> None:
+    with scripted(directions) as server:
+        named = {"embeddingUrl": server.url, "embeddingModel": "some-model"}
+        assert (await api.put("/api/settings/memory", json=named)).status_code == 200
+        try:
+            made = {"apiKeyId": owner, "key": "tea", "content": "We drink tea", "type": "factual"}
+            assert (await api.post("/api/memory", json=made)).status_code == 200
+            body = {"query": "drinking something", "strategy": "semantic", "apiKeyId": owner}
+            shown = (await api.post("/api/memory/retrieve-preview", json=body)).json()
+            status = (await api.get("/api/memory/engine-status")).json()
+        finally:
+            await api.put("/api/settings/memory", json=dict.fromkeys(named))
+    assert [it["content"] for it in shown["memories"]] == ["We drink tea"]
+    assert shown["resolution"]["embeddingModel"] == "some-model"
+    assert shown["resolution"]["fallbackReason"] is None
+    assert status["embedding"] == {"available": True, "model": "some-model", "reason": None}
+    assert {path for path, _, _ in server.asked} == {"/v1/embeddings"}
