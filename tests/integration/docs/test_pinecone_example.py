@@ -100,7 +100,11 @@ async def test_embeddings_of_any_dimension_up_to_that_of_the_index_do_not_mix() 
         await client.write(HERE, fact("huge", embedding=[1e38, 1e38]))
         await client.write(HERE, fact("without a direction", embedding=[0.0, 0.0]))
         found = await client.search(SearchRequest(namespaces=[HERE], embedding=[1.0, 0.1]))
-        assert [memory.content for memory in found.memories] == ["flat", "huge"]
+        assert [memory.content for memory in found.memories] == [
+            "flat",
+            "huge",
+            "without a direction",
+        ]
         with pytest.raises(BadRequest, match="embedding: must have at most 8 numbers"):
             await client.write(HERE, fact("too long", embedding=[1.0] * 9))
         none = await client.search(SearchRequest(namespaces=[HERE], embedding=[1.0] * 9))

@@ -109,15 +109,26 @@ class Memories:
     async def _nearest(
         self, space: str, request: SearchRequest, embedding: Sequence[float], moment: datetime
     ) -> list[Fields]:
-        vector = _padded(embedding, await self._index.dimension())
-        if vector is None:
+        dimension = await self._index.dimension()
+        if len(embedding) > dimension:
             return []
-        condition = {
-            "dimension": len(embedding),
-            "expires_at": {"$gt": micros(moment)},
-            **({"kind": {"$in": request.kinds}} if request.kinds else {}),
-        }
-        matches = await self._index.query(space, condition, top_k=request.limit, vector=vector)
+        vector = _padded(embedding, dimension)
+        # A zero vector is at a right angle to everything, whichever side has it.
+        asked = {len(embedding): vector, -len(embedding): None}
+        matches = []
+        for kept, query in asked.items():
+            condition = {
+                "dimension": kept,
+                "expires_at": {"$gt": micros(moment)},
+                **({"kind": {"$in": request.kinds}} if request.kinds else {}),
+            }
+            found = await self._index.query(
+                space,
+                condition,
+                top_k=request.limit,
+                vector=query or await self._index.placeholder(),
+            )
+            matches += [match if query else {**match, "score": 0.0} for match in found]
         scores = {match["id"]: match["score"] for match in matches}
         heads = [match["metadata"] for match in matches]
         rows = [
@@ -222,7 +233,8 @@ def _memory_records(
         micros(moment),
         memory.to_json().decode(),
         vector or _padded([1.0], dimension) or [],
-        dimension=len(write.embedding or []) if vector else 0,
+        # Negative for a zero vector, which the index does not take.
+        dimension=len(write.embedding or []) * (1 if vector else -1),
         kind=write.kind,
         expires_at=micros(write.expires_at),
     )
