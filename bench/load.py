@@ -56,20 +56,28 @@ def send(url: str, requests: list[str], *, connections: int, seconds: float) -> 
     if figures["failures"]:
         raise LoadFailed(f"{figures['failures']:.0f} of {figures['requests']:.0f} requests failed")
     rate = figures["requests"] / figures["seconds"]
-    spent = {f"{who}_us": (after[who] - before[who]) / figures["requests"] * 1e6 for who in after}
+    # A process that ended meanwhile is left out: what it had used would count as given back.
+    used = {
+        who: sum(seconds - before[who].get(pid, 0.0) for pid, seconds in processes.items())
+        for who, processes in after.items()
+    }
+    spent = {f"{who}_us": seconds / figures["requests"] * 1e6 for who, seconds in used.items()}
     return Sample(rate, {"p50": figures["p50"], "p99": figures["p99"], **spent})
 
 
-def _processor_seconds() -> dict[str, float]:
-    """What the plugin and PostgreSQL have used so far; whatever else we started is the plugin."""
+def _processor_seconds() -> dict[str, dict[int, float]]:
+    """What each process of the plugin and of PostgreSQL has used so far, by its number.
+
+    Whatever else we started is the plugin.
+    """
     ours = {process.pid for process in psutil.Process().children(recursive=True)}
-    spent = {"plugin": 0.0, "postgres": 0.0}
+    spent: dict[str, dict[int, float]] = {"plugin": {}, "postgres": {}}
     for process in psutil.process_iter(["name", "cpu_times"]):
         times = process.info["cpu_times"]
         if times is not None and process.info["name"] == "postgres":
-            spent["postgres"] += times.user + times.system
+            spent["postgres"][process.pid] = times.user + times.system
         elif times is not None and process.pid in ours:
-            spent["plugin"] += times.user + times.system
+            spent["plugin"][process.pid] = times.user + times.system
     return spent
 
 
