@@ -39,7 +39,7 @@ class Turn:
         self._record = record
 
     async def converse(self, max_rounds: int) -> TurnEnd:
-        """Ask the model, run the tools it calls, and ask again, at most so many rounds."""
+        """Ask the model, run the tools it calls, and ask again, at most `max_rounds` times."""
         for rounds in range(max_rounds):
             reply = await self._ask(self._tools.definitions())
             if isinstance(reply, ProviderError):

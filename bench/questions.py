@@ -38,7 +38,7 @@ def long_question(generator: random.Random) -> str:
 
 
 def requests(rows: int, count: int, kind: str) -> list[str]:
-    """Searches over three of so many namespaces, or over the only one."""
+    """Searches over three of the namespaces, or over the only one."""
     generator = random.Random(5)
     made = []
     for _ in range(_REQUESTS):

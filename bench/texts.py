@@ -32,7 +32,7 @@ def _word(number: int) -> str:
 
 
 def make_texts(words: int) -> list[str]:
-    """Texts of so many words, in which a few words are common and most are rare, as in English."""
+    """Texts of that length, in which a few words are common and most are rare, as in English."""
     generator = random.Random(words)
     function_words = _FUNCTION_WORDS.split()
     texts = []

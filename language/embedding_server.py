@@ -20,7 +20,7 @@ from typing import Any
 
 MAX_BODY = 8 * 2**20
 MAX_TEXTS = 256
-# A batch is made in pieces of so many texts: a tenth of a second each.
+# A batch is made in pieces of this many texts: a tenth of a second each.
 _PIECE = 4
 
 

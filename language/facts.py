@@ -42,7 +42,7 @@ from language.standing import DENIAL, Standing, judge, judge_run_on
 
 MAX_FACTS = 50
 MAX_CONTENT = 500
-# So much of a sentence is looked at before a statement, and so many statements in it.
+# How much of a sentence is looked at before a statement, and how many statements in it.
 _PREFIX = 400
 _MOST_IN_SENTENCE = 12
 _RUN_ON_PREFIX = 40

@@ -16,7 +16,7 @@ class WordPiece:
         self._begin, self._end = self._numbers["[CLS]"], self._numbers["[SEP]"]
 
     def encode(self, text: str, most: int) -> list[int]:
-        """The numbers of a text, marks of begin and end included, at most so many."""
+        """The numbers of a text, marks of begin and end included, at most `most`."""
         numbers = [self._begin]
         # No piece is longer than a word, and no word is empty: the rest cannot count.
         for word in _words(text[: most * _LONGEST_WORD]):

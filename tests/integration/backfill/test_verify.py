@@ -68,7 +68,7 @@ def test_moved_rows_are_all_counted(
     others = 0 if options else 1
     assert report["compared"] == 150 + others
     assert report["matched"] == 150 - moved + others
-    # Only so many are looked for in other namespaces; a run over all of them sees the rest there.
+    # Only some are looked for in other namespaces; a run over all of them sees the rest.
     found = moved if not options else min(moved, 100)
     assert report["wrong_namespace"] == found
     assert report["missing"] + report["unproven"] == moved - found
