@@ -2,6 +2,7 @@
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote
@@ -28,11 +29,11 @@ from tests.acceptance.harness.mutants import edited, mutant
 from tests.acceptance.harness.ranking import Ranks, newest
 
 
-class Body(ExamplePlugin):
+class Body(ExamplePlugin, ABC):
     """Reads bodies after changing their bytes."""
 
-    def change(self, body: bytes) -> bytes:
-        raise NotImplementedError
+    @abstractmethod
+    def change(self, body: bytes) -> bytes: ...
 
     async def read(self, model: type[AnyModel], request: Request) -> AnyModel:
         changed = self.change(await request.body())
@@ -83,7 +84,7 @@ class NoSurrogatePairs(Body):
         return re.sub(rb"\\ud8..\\ud[c-f]..", b"??", body)
 
 
-class Path(ExamplePlugin):
+class Path(ExamplePlugin, ABC):
     """Routes by another path than the one that was sent."""
 
     def __init__(self, *arguments: Any) -> None:
@@ -97,8 +98,8 @@ class Path(ExamplePlugin):
 
         self.app: Any = app
 
-    def change(self, path: bytes) -> bytes:
-        raise NotImplementedError
+    @abstractmethod
+    def change(self, path: bytes) -> bytes: ...
 
 
 @mutant("An encoded slash splits the path.", "wire.encoded-slash")
