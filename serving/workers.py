@@ -42,8 +42,11 @@ log = logging.getLogger(__name__)
 
 def run(configuration: uvicorn.Config, sockets: list[socket.socket]) -> None:
     """Serve in this process; raises `ServerFailed` when it cannot begin."""
+    server = _Server(configuration, *shares(1))
+    # Before there is an event loop: a signal must not raise in one that is half made.
+    server.take_signals()
     try:
-        _Server(configuration, *shares(1)).run(sockets)
+        server.run(sockets)
     except SystemExit as end:
         if end.code == STARTUP_FAILURE:
             raise ServerFailed(_WHY) from None
@@ -109,6 +112,15 @@ class _Server(uvicorn.Server):
             await acceptor.close()
         await super().shutdown(sockets)
 
+    def take_signals(self) -> None:
+        """Let every signal that stops the process only say so, from now on."""
+
+        def stop(_signal: int, _frame: FrameType | None) -> None:
+            self.should_exit = True
+
+        for handled in STOPPING:
+            signal.signal(handled, stop)
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Take the signals for good.
@@ -116,12 +128,7 @@ class _Server(uvicorn.Server):
         uvicorn's own lets a second Ctrl-C cut off what is in flight, and raises all of them again
         in the middle of the event loop's end.
         """
-
-        def stop(_signal: int, _frame: FrameType | None) -> None:
-            self.should_exit = True
-
-        for handled in STOPPING:
-            signal.signal(handled, stop)
+        self.take_signals()
         if multiprocessing.parent_process() is not None:
             for ignored in _FROM_TERMINAL:
                 signal.signal(ignored, signal.SIG_IGN)

@@ -20,10 +20,10 @@ _SECONDS = 90
 
 
 def program(command: str) -> list[str]:
-    """A command of ours, or a module of the tests that is one."""
+    """A command of ours, by name or by path, or a module of the tests that is one."""
     if command.startswith("tests."):
         return [sys.executable, "-m", command]
-    return [str(Path(sys.executable).with_name(command))]
+    return [str(Path(sys.executable).parent / command)]
 
 
 class Running:
@@ -60,7 +60,7 @@ class Running:
         ]
 
     def stop(self, order: signal.Signals = signal.SIGTERM) -> int:
-        """Ask it to stop and return its exit code; it has ten seconds."""
+        """Ask it to stop and return its exit code."""
         self.process.send_signal(order)
         return self.exit_code()
 
@@ -68,10 +68,10 @@ class Running:
         """Signal it and its workers, as a terminal does on Ctrl-C."""
         os.killpg(self.process.pid, order)
 
-    def exit_code(self, within: float = 10) -> int:
-        """Of a plugin that was told to stop; it has ten seconds, without a database of its own."""
-        code = self.process.wait(within)
-        self._reader.join(5)
+    def exit_code(self) -> int:
+        """Of a server that was told to stop."""
+        code = self.process.wait(_SECONDS)
+        self._reader.join(_SECONDS)
         return code
 
     def _read(self) -> None:
@@ -106,7 +106,7 @@ def running(
         if process.poll() is None:
             process.terminate()
             try:
-                process.wait(20)
+                process.wait(_SECONDS)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

@@ -70,7 +70,7 @@ def connected(bound: socket.socket, count: int) -> Iterator[list[socket.socket]]
 
 async def greeting(client: socket.socket) -> bytes:
     client.setblocking(False)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         return await asyncio.get_running_loop().sock_recv(client, 100)
 
 

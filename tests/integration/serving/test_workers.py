@@ -89,6 +89,38 @@ def test_who_has_connected_before_the_end_is_answered(tmp_path: Path) -> None:
     assert printed_by(tmp_path, STOPPED_AT_ONCE) == ["40"]
 
 
+STOPPED_BEFORE_THE_LOOP = """
+import os, signal, socket, sys, warnings
+import uvicorn
+from serving import workers
+from serving.service import stop_on_signals
+
+warnings.simplefilter("error")
+sys.unraisablehook = lambda told: print(told.exc_value)
+
+class Configuration(uvicorn.Config):
+    def get_loop_factory(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return super().get_loop_factory()
+
+async def app(scope, receive, send):
+    await receive()
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await send({"type": "lifespan.shutdown.complete"})
+
+stop_on_signals()
+workers.run(Configuration(app, loop="uvloop", lifespan="on", log_level="critical"), [])
+print("stopped")
+"""
+
+
+def test_a_signal_before_the_event_loop_is_there_stops_the_server_in_good_order(
+    tmp_path: Path,
+) -> None:
+    assert printed_by(tmp_path, STOPPED_BEFORE_THE_LOOP) == ["stopped"]
+
+
 NO_MEMORY = """
 import os, signal, socket, sys, threading, time
 import uvicorn
