@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Match
+from starlette.routing import BaseRoute, Match, Router
 from starlette.types import ASGIApp, Lifespan, Message, Receive, Scope, Send
 
 from serving.body import check_length, limited
@@ -104,7 +104,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         started = perf_counter()
-        route, methods = self._find(scope)
+        route, methods, found = self._find(scope)
         status = 0
 
         async def note_and_send(message: Message) -> None:
@@ -114,7 +114,7 @@ class Guard:
             await send(message)
 
         try:
-            await self._let_in(scope, receive, note_and_send, route)
+            await self._let_in(scope, receive, note_and_send, route, found)
         except ClientDisconnect:
             status = status or _CLIENT_GONE
         except asyncio.CancelledError:
@@ -134,7 +134,14 @@ class Guard:
             labels = (method, route or _NOWHERE, str(status or _CLIENT_GONE))
             self._requests.labels(*labels).observe(perf_counter() - started)
 
-    async def _let_in(self, scope: Scope, receive: Receive, send: Send, route: str | None) -> None:
+    async def _let_in(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        route: str | None,
+        found: tuple[BaseRoute, Scope] | None,
+    ) -> None:
         needs_token = self._token is not None and scope["path"] not in self._open_paths
         if needs_token and self._token is not None and not self._token.is_in(scope):
             raise Refused(
@@ -145,7 +152,14 @@ class Guard:
             )
         limit = self._limits.get(route or _NOWHERE, self._max_body)
         check_length(scope["headers"], limit)
-        await self._app(scope, limited(receive, limit), send)
+        within = limited(receive, limit)
+        if found is not None and isinstance(self._app, Router):
+            # It would look for the same route again.
+            matched, child_scope = found
+            scope.update(child_scope, router=self._app)
+            await matched.handle(scope, within, send)
+        else:
+            await self._app(scope, within, send)
 
     async def _refuse(
         self,
@@ -167,19 +181,22 @@ class Guard:
             response.headers["connection"] = "close"
         await response(scope, receive, send)
 
-    def _find(self, scope: Scope) -> tuple[str | None, set[str]]:
-        """The path of the route that takes the request, and all methods of its path."""
+    def _find(self, scope: Scope) -> tuple[str | None, set[str], tuple[BaseRoute, Scope] | None]:
+        """The path of the route that takes the request, all methods of its path, and the route.
+
+        The last with what it adds to the scope.
+        """
         found: str | None = None
         methods: set[str] = set()
         for route in self._routes:
-            match, _ = route.matches(scope)
+            match, child_scope = route.matches(scope)
             if match is Match.NONE:
                 continue
             methods |= getattr(route, "methods", None) or set()
             found = found or getattr(route, "path", None)
             if match is Match.FULL:
-                return getattr(route, "path", None), methods
-        return found, methods
+                return getattr(route, "path", None), methods, (route, child_scope)
+        return found, methods, None
 
 
 def _as_refusal(error: Exception, methods: set[str]) -> Exception:

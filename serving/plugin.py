@@ -7,6 +7,7 @@ import logging
 import os
 import shutil
 import socket
+import stat
 import sys
 import tempfile
 import time
@@ -23,6 +24,8 @@ from serving.settings import BaseSettings, setting
 _COMMAND = "memory-plugin-postgres"
 # Those of a plugin that runs by itself are not the child's.
 _NOT_INHERITED = ("LISTEN_ADDR", "DATABASE_URL", "DATA_DIR", "TOKEN", "URL", "WORKERS")
+# Our servers allow 100,000 characters, and one may take four bytes.
+_CONTENT_BYTES = 400_000
 _START_SECONDS = 120.0
 _PAUSE_SECONDS = 0.05
 # The kernel allows 108 bytes (macOS 104) for the name of a unix socket, its end included.
@@ -100,7 +103,8 @@ def _command(path: Path) -> list[str]:
 
 def _environment(settings: _Settings) -> dict[str, str]:
     own = {f"MEMORY_PLUGIN_{name}" for name in _NOT_INHERITED}
-    environment = {name: value for name, value in os.environ.items() if name not in own}
+    environment = {"MEMORY_PLUGIN_MAX_CONTENT": str(_CONTENT_BYTES)}
+    environment |= {name: value for name, value in os.environ.items() if name not in own}
     environment |= {
         "MEMORY_PLUGIN_DATABASE_URL": settings.database_url or "",
         "MEMORY_PLUGIN_SKIP_MIGRATE": str(int(settings.skip_migrate)),
@@ -117,11 +121,6 @@ def _environment(settings: _Settings) -> dict[str, str]:
 def _socket_path(data_dir: Path, service: str) -> Iterator[Path]:
     """Where this process' child listens; what killed ones left behind is removed."""
     data_dir = data_dir.expanduser().absolute()
-    name = f"{service}-plugin-{os.getpid()}.sock"
-    if len(os.fsencode(data_dir / name)) > _SOCKET_NAME_BYTES:
-        with tempfile.TemporaryDirectory(prefix="memory-") as made:
-            yield Path(made) / "plugin.sock"
-        return
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -129,14 +128,35 @@ def _socket_path(data_dir: Path, service: str) -> Iterator[Path]:
             f"the data directory {data_dir} cannot be made ({error.strerror}); choose another one"
             " with --data-dir, or give a --plugin-url"
         ) from error
-    for left in data_dir.glob(f"{service}-plugin-*.sock"):
+    name = f"{service}-plugin-{os.getpid()}.sock"
+    folder = data_dir if _fits(data_dir / name) else _short_folder(data_dir, name)
+    for left in folder.glob(f"{service}-plugin-*.sock"):
         if not _listens(left):
             left.unlink(missing_ok=True)
-    path = data_dir / name
+    path = folder / name
     try:
         yield path
     finally:
         path.unlink(missing_ok=True)
+        if folder != data_dir:
+            with suppress(OSError):  # another service on this data has its socket there
+                folder.rmdir()
+
+
+def _short_folder(data_dir: Path, name: str) -> Path:
+    """The folder in the place of a data directory whose name is too long, always the same one."""
+    called = f"memory-{os.geteuid()}-{data_dir.stat().st_ino:x}-plugin"
+    base = Path(tempfile.gettempdir())
+    folder = (base if _fits(base / called / name) else Path("/tmp")) / called  # noqa: S108 - checked
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        raise ServerFailed(f"{folder} is in the way; remove it, or use a shorter --data-dir")
+    return folder
+
+
+def _fits(path: Path) -> bool:
+    return len(os.fsencode(path)) <= _SOCKET_NAME_BYTES
 
 
 def _wait_until_it_listens(plugin: Child, path: Path) -> None:

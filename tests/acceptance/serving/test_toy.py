@@ -17,9 +17,11 @@ import psutil
 import pytest
 
 from tests.acceptance.command import Running, running
+from tests.integration.postgres.server import ask, wait_until
 
 TOY = "tests.toy"
 SECONDS = 60
+SLOW = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%pg_sleep(1)'"
 TOKEN = {"authorization": "Bearer hush"}
 
 
@@ -72,10 +74,9 @@ def test_every_part_of_a_stream_arrives_when_it_is_made(toy: Running) -> None:
 def test_a_client_that_closes_ends_its_stream_at_once(toy: Running) -> None:
     ended = re.compile("stream ended")
     with opened(toy, "/notes/stream"):
-        closed = time.monotonic()
+        pass
+    # No part of the stream is sent meanwhile: nothing but the close itself can tell it.
     toy.wait_for(ended)
-    # No part of the stream was sent meanwhile: nothing but the close itself can have told it.
-    assert time.monotonic() - closed < SECONDS
     client = connected(toy)
     client.sendall(b"GET /notes/stream HTTP/1.1\r\nhost: toy\r\n\r\n")
     client.close()  # before the answer began
@@ -89,10 +90,10 @@ def test_a_client_that_only_stops_sending_gets_its_answer(toy: Running) -> None:
         assert client.makefile("rb").read().startswith(b"HTTP/1.1 200")
 
 
-def test_a_stop_waits_for_requests_and_ends_streams(toy: Running) -> None:
+def test_a_stop_waits_for_requests_and_ends_streams(toy: Running, database: str) -> None:
     with opened(toy, "/notes/stream") as stream, connected(toy) as client:
         client.sendall(b"GET /notes/1 HTTP/1.1\r\nhost: toy\r\n\r\n")
-        time.sleep(0.2)
+        wait_until(lambda: ask(database, SLOW) > 0, "the request does not arrive")
         assert toy.stop() == 0
         assert client.makefile("rb").read().startswith(b"HTTP/1.1 200")
         assert stream.makefile("rb").read().endswith(b"0\r\n\r\n"), "the stream is complete"
@@ -244,6 +245,26 @@ def test_the_plugin_runs_as_a_child_is_restarted_and_ends_with_its_parent(
         assert list(short_path.glob("*.sock")) == []
 
 
+def test_a_killed_server_leaves_nothing_for_good_where_the_data_has_a_long_name(
+    database: str, short_path: Path
+) -> None:
+    data_dir = short_path / ("long" * 30)
+    flags = ["--listen", "127.0.0.1:0", "--database-url", database, "--data-dir", str(data_dir)]
+    environment = {"TMPDIR": str(short_path)}
+    sockets = "memory-*/*.sock"
+    with running(*flags, "--with-plugin", command=TOY, environment=environment) as toy:
+        [child] = children(toy)
+        toy.process.kill()
+        toy.process.wait()
+        child.wait(SECONDS)
+    with running(*flags, "--with-plugin", command=TOY, environment=environment) as toy:
+        url = httpx.get(f"{toy.address}/health").json()["plugin"]
+        wait_for_plugin(url)
+        assert [f"unix:{path}" for path in short_path.glob(sockets)] == [url]
+        assert toy.stop() == 0
+    assert [path.name for path in short_path.iterdir()] == [data_dir.name]
+
+
 def test_an_orphan_that_does_not_end_is_no_obstacle(database: str, tmp_path: Path) -> None:
     flags = ["--listen", "127.0.0.1:0", "--database-url", database, "--data-dir", str(tmp_path)]
     with running(*flags, "--with-plugin", command=TOY) as first:
@@ -268,7 +289,7 @@ def test_a_plugin_that_does_not_start_is_told(database: str, tmp_path: Path) -> 
         environment=environment,
         until=re.compile("runs as a child, does not"),
     ) as toy:
-        assert toy.exit_code(SECONDS) == 1
+        assert toy.exit_code() == 1
         assert "--pool-size" in "\n".join(toy.lines)
 
 
