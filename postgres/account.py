@@ -1,15 +1,24 @@
-"""PostgreSQL refuses to run as root: which account it runs as instead, and where it may go."""
+"""PostgreSQL refuses to run as root: which account it runs as instead, and where it may go.
 
+That is the owner of the data, the account `postgres`, or where there is none, a number that no
+account has. It is not `nobody`, as which other services run: they could read the data.
+"""
+
+import grp
 import os
 import pwd
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
 from postgres.errors import EmbeddedFailed
 
-_CANDIDATES = ("postgres", "nobody")
+_OWN = "postgres"
+_SHARED = "nobody"
+# Numbers that neither distributions nor systemd give out.
+_UNUSED = range(60578, 61184)
 
 
 class AsUser(TypedDict, total=False):
@@ -29,6 +38,13 @@ class Account:
 
     def own(self, path: Path) -> None:
         os.chown(path, self.uid, self.gid)
+
+    def own_all(self, folder: Path) -> None:
+        """Own a folder with everything in it; itself last, as the sign that nothing is missing."""
+        for inside, folders, files in os.walk(folder):
+            for name in (*folders, *files):
+                os.chown(Path(inside) / name, self.uid, self.gid, follow_symlinks=False)
+        self.own(folder)
 
     def may_run(self, program: Path) -> bool:
         """Whether it may read and run this file, and pass through all directories above it."""
@@ -51,23 +67,51 @@ class Account:
 def account_for(data_dir: Path) -> Account | None:
     """The account that a server in `data_dir` runs as; None for the one we run as already.
 
-    Data that is there decides: only its owner can read it.
+    Data that is there decides: only its owner can read it. Data of `nobody`, as earlier releases
+    made it, gets another owner.
     """
     if os.geteuid() != 0:
         return None
+    shared = _named(_SHARED)
     for path in (data_dir / "postgres", data_dir):
-        if path.exists() and (owner := path.stat()).st_uid != 0:
-            return Account(owner.st_uid, owner.st_gid)
-    for name in _CANDIDATES:
-        try:
-            entry = pwd.getpwnam(name)
-        except KeyError:
-            continue
-        return Account(entry.pw_uid, entry.pw_gid)
-    raise EmbeddedFailed(
-        "PostgreSQL does not run as root, and there is no account postgres or nobody to run it as;"
-        " run as another user or give a --database-url"
-    )
+        if path.exists() and (found := path.stat()).st_uid != 0:
+            owner = Account(found.st_uid, found.st_gid)
+            if shared is None or owner.uid != shared.uid:
+                return owner
+    return _named(_OWN) or _without_a_name()
+
+
+def with_a_name(account: Account) -> Account:
+    """This account, or one that has a name: PostgreSQL cannot make a database without."""
+    with suppress(KeyError):
+        pwd.getpwuid(account.uid)
+        return account
+    named = _named(_SHARED)
+    if named is None:
+        raise EmbeddedFailed(
+            f"PostgreSQL does not run as root, and there is no account {_OWN} or {_SHARED} to make"
+            " its database as; run as another user, or give a --database-url"
+        )
+    return named
+
+
+def _named(name: str) -> Account | None:
+    try:
+        entry = pwd.getpwnam(name)
+    except KeyError:
+        return None
+    return Account(entry.pw_uid, entry.pw_gid)
+
+
+def _without_a_name() -> Account:
+    taken = {entry.pw_uid for entry in pwd.getpwall()} | {it.gr_gid for it in grp.getgrall()}
+    free = next((number for number in _UNUSED if number not in taken), None)
+    if free is None:
+        raise EmbeddedFailed(
+            f"PostgreSQL does not run as root; add an account {_OWN}, run as another user, or give"
+            " a --database-url"
+        )
+    return Account(free, free)
 
 
 def as_user(account: Account | None) -> AsUser:

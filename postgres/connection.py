@@ -49,7 +49,11 @@ async def connect(
         # Of several hosts, the one that accepts writes; after a failover, the new one.
         arguments["target_session_attrs"] = "read-write"
     connection: asyncpg.Connection = await asyncpg.connect(
-        **arguments, command_timeout=command_timeout
+        **arguments,
+        command_timeout=command_timeout,
+        # However long a statement is, it is planned once; by default asyncpg plans one of more than
+        # 15 kB, as a search is, every time.
+        max_cacheable_statement_size=0,
     )
     try:
         wanted = {"application_name": name, **_KEEP_ALIVE, **(session or {})}

@@ -55,7 +55,7 @@ class Database:
         self._probing = asyncio.Lock()
 
     async def open(self) -> None:
-        """Ready the pool. A store that is down is no obstacle: connections are made on demand."""
+        """Ready the pool. A store may be down: connections are made on demand."""
         try:
             async with self.connection():
                 pass

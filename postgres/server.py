@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 from postgres.account import Account, account_for, as_user
 from postgres.errors import EmbeddedFailed
+from postgres.initdb import BUILTIN_LOCALE, HERE, called_from_inside, environment, initdb
 from postgres.programs import newest_programs, runnable_by, version_of
 
 _STOP_SECONDS = 6.0
@@ -27,8 +28,6 @@ _PAUSE_SECONDS = 0.02
 # The kernel allows 108 bytes (macOS 104) for the name of a unix socket, its end included.
 _SOCKET_NAME_BYTES = 100
 _SOCKET = ".s.PGSQL.5432"
-# The directory that a process is in, by a name that needs no right to pass through those above.
-_HERE = Path("/proc/self/cwd")
 _SET_PARENT_DEATH_SIGNAL = 1
 # Several services share the server, each with a pool per worker.
 _SETTINGS = {
@@ -66,6 +65,8 @@ class Server:
         if self.cluster.exists():
             self._check_version()
             self._stop_leftover()
+            if self.account and self.cluster.stat().st_uid != self.account.uid:
+                self.account.own_all(self.cluster)
         else:
             self._create()
 
@@ -76,7 +77,7 @@ class Server:
             written.replace(written.with_suffix(".log.old"))
         settings = {
             **_SETTINGS,
-            "unix_socket_directories": str(_HERE if _HERE.exists() else self.socket_dir),
+            "unix_socket_directories": str(HERE if HERE.exists() else self.socket_dir),
             **self.options,
         }
         arguments = [f"--{name}={value}" for name, value in settings.items()]
@@ -85,14 +86,14 @@ class Server:
                 [
                     str(self.programs / "postgres"),
                     "-D",
-                    _called_from_inside(self.cluster),
+                    called_from_inside(self.cluster),
                     *arguments,
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
                 cwd=self.cluster,
-                env=_environment(),
+                env=environment(),
                 start_new_session=True,
                 # It stops when the process that keeps it is killed. That one has no other thread.
                 preexec_fn=_stop_with_parent,
@@ -166,36 +167,7 @@ class Server:
         unfinished = self.data_dir / "postgres.new"
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(mode=0o700)
-        if self.account:
-            self.account.own(unfinished)
-        command = [
-            str(self.programs / "initdb"),
-            "--username=postgres",
-            "--auth=trust",
-            "--encoding=UTF8",
-            # The locale is PostgreSQL's own, so that text behaves the same on every machine.
-            "--no-locale",
-            "--locale-provider=builtin",
-            "--builtin-locale=C.UTF-8",
-            "-D",
-            _called_from_inside(unfinished),
-        ]
-        done = subprocess.run(  # noqa: S603 - the wheel's own program
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            cwd=unfinished,
-            env=_environment(),
-            check=False,
-            **as_user(self.account),
-        )
-        if done.returncode:
-            said = done.stdout.decode(errors="replace").strip().splitlines()
-            raise EmbeddedFailed(
-                f"the embedded PostgreSQL cannot be made in {self.data_dir}:"
-                f" {said[-1] if said else 'initdb failed'}"
-            )
+        initdb(unfinished, self.account, self.programs, *BUILTIN_LOCALE)
         unfinished.rename(self.cluster)
 
     def _check_version(self) -> None:
@@ -224,15 +196,6 @@ def _fits(directory: Path) -> bool:
     name = os.fsencode(directory / _SOCKET)
     # A comma separates hosts in a URL.
     return len(name) <= _SOCKET_NAME_BYTES and b"," not in name
-
-
-def _called_from_inside(folder: Path) -> str:
-    """How a program that runs in a folder calls it: its account may not reach it from above."""
-    return str(_HERE if _HERE.exists() else folder)
-
-
-def _environment() -> dict[str, str]:
-    return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
 
 
 def _stop_with_parent() -> None:
