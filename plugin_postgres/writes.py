@@ -28,8 +28,11 @@ _MAX_ROWS = 1000
 # Long texts take the database about a second per megabyte, and a statement has little time.
 _MAX_BYTES = 512 * 1024
 _MAX_WAITING_BYTES = 64 * 1024 * 1024
-# Two, so that one statement can be prepared while the other waits for the disk.
+# Two, so that a migration keeps more than one process of the database busy, and no agent waits
+# behind a long text. Little more than that waits for the statement that runs and goes into the next
+# one as a whole: a statement and a commit for each memory would cost more than the memory.
 _LANES = 2
+_WORTH_A_LANE = 64 * 1024
 _ATTEMPTS = 5
 
 log = logging.getLogger(__name__)
@@ -86,6 +89,7 @@ class WriteQueue:
         self._bulk: deque[Write] = deque()
         self._waiting_bytes = 0
         self._under_way: set[UUID] = set()
+        self._bytes_under_way = 0
         self._lanes: set[asyncio.Task[None]] = set()
 
     def submit(self, write: Write) -> "asyncio.Future[None]":
@@ -107,7 +111,8 @@ class WriteQueue:
             raise Unavailable("too many writes are waiting", retry_after=1)
         queue.extend(writes)
         self._waiting_bytes += size
-        for _ in range(min(len(writes), _LANES - len(self._lanes))):
+        worth = self._waiting_bytes + self._bytes_under_way >= _WORTH_A_LANE
+        for _ in range((_LANES if worth else 1) - len(self._lanes)):
             self._lanes.add(asyncio.create_task(self._work()))
 
     async def drain(self) -> None:
@@ -138,6 +143,7 @@ class WriteQueue:
             log.exception("write failed")
         finally:
             self._under_way.difference_update(write.id for write in group)
+            self._bytes_under_way -= sum(write.size for write in group)
 
     def _fail_all(self, group: list[Write], error: Unavailable) -> None:
         """Those behind would only wait for the same answer."""
@@ -162,6 +168,7 @@ class WriteQueue:
                 size += group[-1].size
             queue.extendleft(reversed(held))
         self._waiting_bytes -= size
+        self._bytes_under_way += size
         self._under_way.update(write.id for write in group)
         return group
 

@@ -64,7 +64,7 @@ page AS MATERIALIZED (
                     stored.namespace, stored.kind, stored.pin, stored.propagation, stored.content_tsv
                 ) @@ short.keys
                 AND (stored.namespace = short.name) IS TRUE
-                AND stored.id >= $7
+                AND (stored.id >= $7) IS TRUE
                 AND ($5 IS NULL OR stored.created_at >= $5)
                 AND ($6 IS NULL OR stored.created_at < $6)
                 AND (stored.expires_at IS NULL OR stored.expires_at > now())

@@ -80,14 +80,14 @@ page AS MATERIALIZED (
                     stored.namespace, stored.kind, stored.pin, stored.propagation, stored.content_tsv
                 ) @@ short.keys
                 AND (stored.namespace = short.name) IS TRUE
-                AND stored.pin = short.pin
+                AND (stored.pin = short.pin) IS TRUE
                 AND stored.number <= $9
-                AND stored.created_at >= short.first
-                AND stored.created_at < short.until
+                AND (stored.created_at >= short.first) IS TRUE
+                AND (stored.created_at < short.until) IS TRUE
                 AND (
                     stored.created_at < short.latest
                     OR (stored.created_at = short.latest AND stored.id >= $8)
-                )
+                ) IS TRUE
                 AND (stored.expires_at IS NULL OR stored.expires_at > now())
 -- include: search_filter
             ORDER BY stored.created_at DESC, stored.id

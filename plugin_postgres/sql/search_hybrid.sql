@@ -1,9 +1,10 @@
 -- Words and embedding together. Each list is brought to the span from 0 to 1, words by the best of them,
 -- likeness from the least to the greatest of its list; words count 0.6, likeness 0.4. So a list that
 -- tells memories apart counts for more than one in which all are alike. Of the best, pinned first.
-WITH
--- include: search_words
-,
+WITH found AS MATERIALIZED (
+    -- A short list of words would leave out memories that are good in both without being best in one.
+    SELECT * FROM memory_plugin.search_found($1, $2, 6 * $3, $4, $5, $6, $7)
+),
 -- include: search_vectors
 , best AS (
     SELECT id, sum(share) AS score

@@ -54,10 +54,11 @@ best AS (
                 memory_plugin.search_keys(
                     stored.namespace, stored.kind, stored.pin, stored.propagation, stored.content_tsv
                 ) @@ short.keys
+                -- IS TRUE hides these from the indexes that would be read besides, one of them as a whole.
                 AND (stored.namespace = short.name) IS TRUE
-                AND stored.pin = short.pin
-                AND stored.created_at >= coalesce($5, '-infinity')
-                AND stored.created_at < coalesce($6, 'infinity')
+                AND (stored.pin = short.pin) IS TRUE
+                AND (stored.created_at >= coalesce($5, '-infinity')) IS TRUE
+                AND (stored.created_at < coalesce($6, 'infinity')) IS TRUE
                 AND (stored.expires_at IS NULL OR stored.expires_at > now())
 -- include: search_filter
             ORDER BY stored.created_at DESC, stored.id

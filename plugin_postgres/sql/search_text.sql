@@ -1,8 +1,9 @@
 -- Memories with the words of the query: pinned ones first, then the best. What is not worth a fifth of
 -- the best is left out.
-WITH
--- include: search_words
-, best AS (
+WITH found AS MATERIALIZED (
+    SELECT * FROM memory_plugin.search_found($1, $2, $3, $4, $5, $6, $7)
+),
+best AS (
     SELECT id, score
     FROM found
     WHERE score >= 0.2 * (SELECT max(score) FROM found)

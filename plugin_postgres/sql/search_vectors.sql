@@ -47,7 +47,7 @@ filtered AS MATERIALIZED (
                 stored.namespace, stored.kind, stored.pin, stored.propagation, stored.content_tsv
             ) @@ place.keys
             AND (stored.namespace = place.name) IS TRUE
-            AND stored.dimension = {dimension}
+            AND (stored.dimension = {dimension}) IS TRUE
         OFFSET 0
     ) AS memory
     WHERE place.keys IS NOT NULL AND NOT (SELECT are_few FROM all_embedded)

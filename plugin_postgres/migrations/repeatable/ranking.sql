@@ -1,4 +1,4 @@
--- How a query is understood. What is done with it stands in sql/search_words.sql; in words, both are
+-- How a query is understood. What is done with it stands in search.sql; in words, both are
 -- explained in docs/memory-plugins/search.md.
 --
 -- Nothing here is stored: a change takes effect with the next start.

@@ -111,7 +111,7 @@ async def test_it_runs_by_itself_and_survives_a_failure(
 
     monkeypatch.setattr(janitor, "clean", fails_at_first)
     task = asyncio.create_task(janitor.run())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while len(await left(store)) > 2:  # noqa: ASYNC110 - only the database knows
             await asyncio.sleep(0.05)
     task.cancel()

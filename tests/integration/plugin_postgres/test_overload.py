@@ -129,7 +129,7 @@ def own_cluster() -> Iterator[str]:
 
 async def answered(http: httpx.AsyncClient, status: int) -> None:
     """Wait until a write gets this status: a changed setting reaches sessions a bit later."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while (await http.post(f"{A}/memories", json=WRITE)).status_code != status:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import uuid
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -16,25 +17,35 @@ from tests.integration.plugin_postgres import plugin
 
 pytestmark = pytest.mark.anyio
 
+NOW = datetime.now(UTC)
 # Shapes of the benchmark in small: 40 namespaces, a common word in every eighth memory, one
 # rare word, 2,000 embeddings in the first namespace and 250 in the second.
-ROWS = """
+ROWS = f"""
 INSERT INTO memory_namespaces (name, kind)
 SELECT 'workspace:' || n, 'workspace' FROM generate_series(0, 39) AS n;
 
-INSERT INTO memory_records (namespace, content, kind, source, created_at, embedding)
+INSERT INTO memory_records (namespace, content, kind, source, created_at, propagation, embedding)
 SELECT
     'workspace:' || CASE WHEN n <= 2000 THEN 0 ELSE n % 40 END,
     'memory ' || n || CASE WHEN n / 40 % 8 = 0 THEN ' common' ELSE '' END,
     CASE WHEN n % 1000 = 0 THEN 'summary' ELSE 'fact' END,
     'agent',
-    now() - n * interval '1 minute',
+    timestamptz '{NOW.isoformat()}' - n * interval '1 minute',
+    jsonb_build_object('turn', n / 40),
     CASE WHEN n <= 2000 OR n % 40 = 1 THEN
         ('[' || n % 7 || ',' || n % 11 || ',' || n % 13 || ',1]')::vector
     END
 FROM generate_series(1, 12000) AS n;
 
 ANALYZE memory_records;
+"""
+READ = """
+SELECT
+    relname AS name,
+    pg_stat_get_xact_numscans(oid) AS scans,
+    pg_stat_get_xact_tuples_returned(oid) AS entries
+FROM pg_class
+WHERE relname LIKE 'memory_records%' AND relkind IN ('r', 'i')
 """
 THREE = ["workspace:1", "workspace:2", "workspace:3"]
 
@@ -48,7 +59,7 @@ def filled(cluster: str, migrated_template: str) -> Iterator[str]:
     async def fill() -> None:
         async with plugin.pool_connection(url) as connection:
             await connection.execute("SET statement_timeout = 0")
-            await connection.execute(ROWS)
+            await connection.execute(ROWS, timeout=300)
 
     asyncio.run(fill())
     yield url
@@ -63,6 +74,24 @@ async def plan(url: str, request: SearchRequest) -> list[dict[str, Any]]:
     if not request.query and not request.embedding and not request.where:
         kinds.remove("jsonb")
     return await explain(url, statement, list(zip(kinds, arguments, strict=True)))
+
+
+async def reads(url: str, request: SearchRequest) -> dict[str, int]:
+    """How many entries of each index of memories a search read, statements inside functions too.
+
+    The table itself is never read from its beginning to its end.
+    """
+    statement, arguments = statement_for(request, request.query, request.embedding)
+    async with plugin.pool_connection(url) as connection, connection.transaction():
+        before = {row["name"]: row for row in await connection.fetch(READ)}
+        await connection.fetch(statement, *arguments)
+        after = {row["name"]: row for row in await connection.fetch(READ)}
+    assert after["memory_records"]["scans"] == before["memory_records"]["scans"]
+    return {
+        name: row["entries"] - before[name]["entries"]
+        for name, row in after.items()
+        if name != "memory_records" and row["scans"] > before[name]["scans"]
+    }
 
 
 async def explain(
@@ -116,6 +145,24 @@ def rows_read(nodes: list[dict[str, Any]]) -> float:
     return sum(rows)
 
 
+@pytest.mark.parametrize("query", [None, "common memory"])
+@pytest.mark.parametrize("embedding", [None, [1.0, 2.0, 3.0, 4.0]])
+async def test_a_connection_plans_every_kind_of_search_once(
+    filled: str, query: str | None, embedding: list[float] | None
+) -> None:
+    request = SearchRequest(
+        namespaces=THREE, query=query, embedding=embedding, where={"absent": True}
+    )
+    statement, arguments = statement_for(request, query, embedding)
+    async with plugin.pool_connection(filled) as connection:
+        for _ in range(3):
+            await connection.fetch(statement, *arguments)
+        kept = await connection.fetch(
+            "SELECT generic_plans FROM pg_prepared_statements WHERE statement = $1", statement
+        )
+    assert [row["generic_plans"] for row in kept] == [3]
+
+
 async def test_newest_first_reads_no_more_than_it_may_return(filled: str) -> None:
     arguments: list[tuple[str, object]] = [("text[]", THREE), ("int", 20)]
     nodes = await explain(filled, sql.load("search_newest"), arguments)
@@ -147,17 +194,61 @@ async def test_newest_first_of_a_rare_kind_passes_over_others_inside_the_index(
 
 
 async def test_a_rare_word_reads_what_it_finds(filled: str) -> None:
-    nodes = await plan(filled, SearchRequest(namespaces=THREE, query="7001"))
-    assert indexes(nodes) == {"memory_records_words", "memory_records_pkey"}
-    assert rows_read(nodes) <= 6
+    read = await reads(filled, SearchRequest(namespaces=THREE, query="7001"))
+    # One row of each namespace tells whether it has pinned ones.
+    assert read.keys() == {"memory_records_words", "memory_records_newest", "memory_records_pkey"}
+    assert sum(read.values()) <= 3 + 8
 
 
 async def test_a_common_word_reads_what_its_namespaces_hold_of_it(filled: str) -> None:
-    nodes = await plan(filled, SearchRequest(namespaces=THREE, query="common memory"))
-    assert indexes(nodes) == {"memory_records_words", "memory_records_pkey"}
+    read = await reads(filled, SearchRequest(namespaces=THREE, query="common memory"))
     # Each of the three holds the word 31 times; the table holds it 1,500 times.
+    assert read["memory_records_words"] <= 3 * 32
     # The best 120 are compared with the query as it was written, and 20 are answered.
-    assert rows_read(nodes) <= 3 * 32 + 120 + 20
+    assert read["memory_records_pkey"] <= 120 + 20
+
+
+async def test_a_word_that_every_memory_has_is_not_looked_up(filled: str) -> None:
+    request = SearchRequest(
+        namespaces=["workspace:0"], query="does a memory of number 7 or 1999 or 1998 or 6 exist?"
+    )
+    read = await reads(filled, request)
+    # The namespace holds 2,250 memories, all with the word.
+    assert read["memory_records_words"] <= 4
+    assert sum(read.values()) <= 96 + 2 * 400 + 800 + 140
+
+
+@pytest.mark.parametrize(
+    ("filtered", "most"),
+    [
+        pytest.param({"where": {"turn": 70}}, 3 + 20, id="a field of few"),
+        pytest.param({"created_after": NOW - timedelta(minutes=2400)}, 2200, id="the last of many"),
+        pytest.param({"created_before": NOW - timedelta(minutes=11950)}, 2200, id="the first"),
+    ],
+)
+async def test_a_filtered_search_reads_what_the_filter_takes(
+    filled: str, filtered: dict[str, Any], most: int
+) -> None:
+    read = await reads(filled, SearchRequest(namespaces=THREE, query="memory", **filtered))
+    assert "memory_records_words" in read
+    assert sum(read.values()) <= most
+
+
+@pytest.mark.parametrize(
+    ("filtered", "index"),
+    [
+        ({"where": {"turn": 70}}, "memory_records_words"),
+        ({"created_after": NOW - timedelta(minutes=2400)}, "memory_records_newest"),
+        ({"created_before": NOW - timedelta(minutes=11950)}, "memory_records_newest"),
+    ],
+)
+async def test_newest_first_with_a_filter_goes_by_the_index_that_serves_it(
+    filled: str, filtered: dict[str, Any], index: str
+) -> None:
+    read = await reads(filled, SearchRequest(namespaces=THREE, **filtered))
+    assert read[index] > 0
+    # The three namespaces hold 750 memories, the table 12,000.
+    assert sum(read.values()) <= 750 + 2 * 20
 
 
 async def test_few_embeddings_are_compared_within_their_namespaces(filled: str) -> None:
@@ -181,4 +272,5 @@ async def test_many_embeddings_are_proposed_by_the_index_of_their_dimension(
         nodes = await plan(filled, request)
         proposed = [n for n in nodes if n.get("Index Name") == "memory_records_embedding_4"]
         assert [node["Actual Rows"] for node in proposed] == [200 if query else 40]
-        assert ("memory_records_words" in indexes(nodes)) == (query is not None)
+        if query:
+            assert "memory_records_words" in await reads(filled, request)

@@ -213,3 +213,27 @@ async def test_scores_fall_and_are_the_same_for_equal_matches(client: MemoryClie
     scores = [memory.score or 0 for memory in answer.memories]
     assert scores == sorted(scores, reverse=True)
     assert all(0 < score <= 1 for score in scores)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "to be or not to be",
+        "The agent noted that svc-auth_v2 (ERR-1042) fails: see https://example.org/a?b=1&c=%20d",
+        "Tabs\tand\nlines\r\nand 1.5e10, -7, 0x1F, v2.0.1, a@b.example <b>bold</b> &amp; it's",
+        "one two three four five six seven eight nine ten eleven twelve " * 30,
+        "caf\u00e9 one two three four five six seven eight nine ten eleven twelve",
+        "x" * 3000 + " one two three four five six seven eight nine ten",
+    ],
+)
+async def test_short_texts_have_the_words_of_all_others(migrated: str, content: str) -> None:
+    """They are read on a shorter way."""
+    connection = await asyncpg.connect(migrated)
+    found = await connection.fetchrow(
+        "SELECT memory_plugin.search_document($1)::text, memory_plugin.search_lexemes($1)::text",
+        content,
+    )
+    assert found is not None
+    assert found[0] == found[1]
+    await connection.close()

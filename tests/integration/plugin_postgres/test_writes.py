@@ -31,6 +31,7 @@ from tests.integration.plugin_postgres import plugin
 pytestmark = pytest.mark.anyio
 
 A, B = "workspace:a", "workspace:b"
+LONG = 64 * 1024  # worth a lane of its own
 
 
 @pytest.fixture
@@ -193,29 +194,60 @@ async def test_a_change_of_any_field_is_written(
         assert after != before, changed
 
 
+class Gated(WriteQueue):
+    """Its statements wait for the gate; `groups` are the contents that each of them wrote."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(Database(Settings(database_url=url)), Metrics(), limit=100)
+        self.gate = asyncio.Event()
+        self.groups: list[list[str]] = []
+
+    async def _insert(self, writes: list[Write]) -> set[UUID]:
+        self.groups.append([one.content for one in writes])
+        await self.gate.wait()
+        return {one.id for one in writes}
+
+
+async def test_what_arrives_during_a_statement_goes_into_the_next_one(migrated: str) -> None:
+    queue = Gated(migrated)
+    done = []
+    for number in range(5):
+        done.append(queue.submit(write(str(number), size=100)))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+    queue.gate.set()
+    await asyncio.wait_for(asyncio.gather(*done), 10)
+    assert queue.groups == [["0"], ["1", "2", "3", "4"]]
+
+
+async def test_nobody_waits_behind_a_long_text(migrated: str) -> None:
+    queue = Gated(migrated)
+    long = queue.submit(write("long", size=LONG))
+    await asyncio.sleep(0)
+    short = queue.submit(write("short", size=100))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert queue.groups == [["long"], ["short"]]
+    queue.gate.set()
+    await asyncio.wait_for(asyncio.gather(long, short), 10)
+
+
 async def test_a_write_in_the_very_moment_the_queue_falls_idle_is_not_forgotten(
     migrated: str,
 ) -> None:
     """Both lanes end in the same step, and a caller writes again in the next."""
-    gate = asyncio.Event()
-
-    class Gated(WriteQueue):
-        async def _insert(self, writes: list[Write]) -> set[UUID]:
-            await gate.wait()
-            return {one.id for one in writes}
-
-    queue = Gated(Database(Settings(database_url=migrated)), Metrics(), limit=100)
+    queue = Gated(migrated)
 
     async def caller(writes: int) -> None:
         for _ in range(writes):
-            await queue.submit(write("x"))
+            await queue.submit(write("x", size=LONG))
 
     callers = []
     for writes in (2, 1):
         callers.append(asyncio.create_task(caller(writes)))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
-    gate.set()
+    queue.gate.set()
     await asyncio.wait_for(asyncio.gather(*callers), 10)
 
 

@@ -1,0 +1,94 @@
+"""A search over very many namespaces finds what a search over the few that matter finds."""
+
+import asyncio
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from contract import SearchRequest
+from plugin_postgres.search import statement_for
+from tests.conftest import database_url, execute
+from tests.integration.plugin_postgres import plugin
+
+pytestmark = pytest.mark.anyio
+
+# Ten namespaces of twenty memories, and five hundred with nothing in them.
+ROWS = """
+INSERT INTO memory_namespaces (name, kind)
+SELECT 'custom:' || n, 'custom' FROM generate_series(0, 509) AS n;
+
+INSERT INTO memory_records (namespace, content, kind, source, created_at, pin, propagation)
+SELECT
+    'custom:' || n % 10 * 51,
+    concat_ws(
+        ' ',
+        'The agent noted that service', 'svc' || n % 7, 'needs', 'rare' || n, 'before',
+        'u' || n % 50,
+        CASE WHEN n % 8 = 0 THEN 'harbour' END, CASE WHEN n % 5 = 0 THEN 'lantern' END
+    ),
+    'fact', 'agent', now() - n * interval '1 minute', n = 77, jsonb_build_object('turn', n % 20)
+FROM generate_series(1, 200) AS n;
+
+ANALYZE memory_records;
+"""
+FEW = [f"custom:{n * 51}" for n in range(10)]
+MANY = [f"custom:{n}" for n in range(510)]
+
+
+@pytest.fixture(scope="module")
+def filled(cluster: str, migrated_template: str) -> Iterator[str]:
+    name = f"many_{uuid.uuid4().hex}"
+    execute(cluster, f'CREATE DATABASE "{name}" TEMPLATE "{migrated_template}"')
+    url = database_url(cluster, name)
+
+    async def fill() -> None:
+        async with plugin.pool_connection(url) as connection:
+            await connection.execute("SET statement_timeout = 0")
+            await connection.execute(ROWS, timeout=300)
+
+    asyncio.run(fill())
+    yield url
+    execute(cluster, f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+async def found(url: str, namespaces: list[str], query: str, where: object = None) -> list[str]:
+    request = SearchRequest.model_validate(
+        {"namespaces": namespaces, "query": query, "limit": 10, "where": where}
+    )
+    statement, arguments = statement_for(request, request.query, None)
+    async with plugin.pool_connection(url) as connection:
+        return [row["content"] for row in await connection.fetch(statement, *arguments)]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "rare140",
+        "harbour lantern",
+        "harb",
+        "What did the agent note about u7 and u13 harbour?",
+        "Which service needs a lantern before u20, u21, u22 and u23?",
+        "is rare99 or rare100 nowhere",
+        "nothing here has any of it",
+        "are1",
+        "the",
+    ],
+)
+async def test_empty_namespaces_beside_them_change_nothing(filled: str, query: str) -> None:
+    few = await found(filled, FEW, query)
+    assert await found(filled, MANY, query) == few
+
+
+async def test_a_filter_holds_over_many_namespaces(filled: str) -> None:
+    asked = ("What did the agent note about harbour and lantern?", {"turn": 0})
+    few = await found(filled, FEW, *asked)
+    assert len(few) == 10
+    assert await found(filled, MANY, *asked) == few
+
+
+async def test_a_pinned_memory_comes_first_also_where_only_a_common_word_finds_it(
+    filled: str,
+) -> None:
+    [first, *_] = await found(filled, MANY, "Does the agent need u3 or u4 or rare200?")
+    assert "rare77 " in first
