@@ -67,10 +67,11 @@ def create_app(settings: Settings, client: MemoryClient | None = None) -> Starle
     facts = LateFacts(database, locks, flush, models, clean)
     extractor = Extractor(redact=settings.redact)
     chores = Chores(database, flush, deletion, facts, settings.idle_flush)
+    users = Users(database)
     endpoints = Endpoints(
         admin=admin,
-        users=Users(database),
-        messages=Messages(database, clean),
+        users=users,
+        messages=Messages(database, users, clean),
         flush=flush,
         search=Search(database, plugin, models),
         memories=Memories(database, plugin, locks, models, clean),

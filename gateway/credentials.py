@@ -24,13 +24,17 @@ class Credentials:
     key_sha256: bytes = field(repr=False)
 
 
+# Of a request without any. There is no such user, but to find that out takes the usual time.
+NOBODY = Credentials("", bytes(32))
+
+
 def credentials(request: Request, fields: Mapping[str, Any]) -> Credentials:
     """The credentials of a request whose body or form has these fields.
 
     Raises `Unauthorized` when some are missing, and `BadRequest` for some that are no strings, that
     are in the URL, where they would end up in logs, or that differ from each other.
     """
-    given = {name: check(Text, fields[name], name) for name in _FIELDS if _is_given(fields, name)}
+    given = {name: _text(fields[name], name) for name in _FIELDS if _is_given(fields, name)}
     for name, value in _basic(request).items():
         if given.setdefault(name, value) != value:
             raise BadRequest.about(name, "is not the one in the Authorization header")
@@ -52,6 +56,14 @@ def hash_key(key: str) -> bytes:
 def scheme_of(request: Request) -> str:
     """The first word of the Authorization header in lower case, or nothing."""
     return request.headers.get("authorization", "").strip().partition(" ")[0].lower()
+
+
+def _text(value: object, name: str) -> str:
+    """The value as a text that can be stored; most are plain, and then there is little to check."""
+    if isinstance(value, str) and value.isascii() and value.isprintable():
+        return value
+    text: str = check(Text, value, name)
+    return text
 
 
 def _is_given(fields: Mapping[str, Any], name: str) -> bool:

@@ -13,10 +13,10 @@ from starlette.responses import Response, StreamingResponse
 from contract import MemoryId
 from gateway import wire
 from gateway.admin import Admin
-from gateway.credentials import credentials, refuse_in_url, scheme_of
+from gateway.credentials import NOBODY, Credentials, credentials, refuse_in_url, scheme_of
 from gateway.deletion import Deletion
 from gateway.document import openapi
-from gateway.errors import BadRequest, Forbidden, NotFound, Unavailable
+from gateway.errors import BadRequest, Forbidden, NotFound, Unauthorized, Unavailable
 from gateway.export import Export
 from gateway.flush import Flush
 from gateway.kinds import charset_of
@@ -106,23 +106,22 @@ class Endpoints:
 
     async def search(self, request: Request) -> Response:
         fields = await _object(request)
-        given = credentials(request, fields)
+        given = await self._given(request, fields)
         found = await self._search.search(given, wire.read(wire.SearchRequest, fields))
         return _json({"results": found})
 
     async def add(self, request: Request) -> Response:
         fields = await _object(request)
-        given = credentials(request, fields)
+        given = await self._given(request, fields)
         asked = wire.read(wire.AddRequest, fields)
-        user = await self._users.authenticate(given)
         key = request.headers.get("idempotency-key")
-        return _json(await self._messages.add(user, asked, key))
+        return _json(await self._messages.add(given, asked, key))
 
     async def flush(self, request: Request) -> Response:
         fields = await _object(request)
-        given = credentials(request, fields)
+        given = await self._given(request, fields)
         asked = wire.read(wire.FlushRequest, fields)
-        return _json(await self._flush.flush(await self._users.authenticate(given), asked))
+        return _json(await self._flush.flush(given, asked))
 
     async def edit(self, request: Request) -> Response:
         user, fields = await self._user_and_fields(request)
@@ -146,7 +145,7 @@ class Endpoints:
         if request.headers.get("content-type", "").lower().startswith("multipart/"):
             return await self._upload_form(request)
         fields = await _object(request)
-        user = await self._users.authenticate(credentials(request, fields))
+        user = await self._users.authenticate(await self._given(request, fields))
         asked = wire.read(wire.TextUpload, fields)
         text = asked.text.encode()
         kind = asked.content_type
@@ -174,10 +173,18 @@ class Endpoints:
         place = wire.read(wire.Place, dict(request.query_params))
         return _deleted(await self._deletion.delete_resource(user, place, _resource_id(request)))
 
+    async def _given(self, request: Request, fields: Mapping[str, Any]) -> Credentials:
+        """The credentials of a request; `Unauthorized` takes as long as for a wrong key."""
+        try:
+            return credentials(request, fields)
+        except Unauthorized:
+            await self._users.authenticate(NOBODY)
+            raise
+
     async def _user_and_fields(self, request: Request) -> tuple[User, dict[str, Any]]:
         """The user that the credentials belong to, and the fields of the body."""
         fields = await _object(request)
-        return await self._users.authenticate(credentials(request, fields)), fields
+        return await self._users.authenticate(await self._given(request, fields)), fields
 
     async def _named_user(self, request: Request) -> User:
         """The user in the path, if it is the one who asks, or an admin with a token asks."""
@@ -200,7 +207,7 @@ class Endpoints:
         try:
             fields = _fields(form)
             files = form.getlist("file")
-            user = await self._users.authenticate(credentials(request, fields))
+            user = await self._users.authenticate(await self._given(request, fields))
             asked = wire.read(wire.UploadFields, fields)
             if len(files) != 1 or not isinstance(files[0], UploadFile):
                 raise BadRequest.about("file", "must be one file")

@@ -9,14 +9,16 @@ gateway by itself goes on with it.
 """
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID, uuid4
 
+import asyncpg
 from asyncpg import ForeignKeyViolationError
 
 import contract
 from gateway.batch import Batch
+from gateway.credentials import Credentials
 from gateway.errors import Unavailable
 from gateway.locks import Locks
 from gateway.metrics import Numbers
@@ -25,7 +27,7 @@ from gateway.names import SessionName
 from gateway.plugin import Plugin, Unwritten
 from gateway.statements import load
 from gateway.turns import Message
-from gateway.users import User
+from gateway.users import recognise
 from gateway.wire import FlushRequest
 from postgres.database import Database
 
@@ -50,7 +52,7 @@ class _Session:
     id: int
     name: SessionName
     namespace: str
-    is_stored: bool
+    is_new: bool
 
 
 class Flush:
@@ -65,12 +67,18 @@ class Flush:
         self._models = models
         self._numbers = numbers
 
-    async def flush(self, user: User, request: FlushRequest) -> dict[str, Any]:
+    async def flush(self, given: Credentials, request: FlushRequest) -> dict[str, Any]:
         """Flush a session by its name; one that does not exist has nothing to extract."""
-        session = await self._database.fetchrow(
-            load("find_session"), user.id, request.app_id, request.project_id, request.session_id
+        row = await self._database.fetchrow(
+            load("find_session"),
+            given.user_id,
+            request.app_id,
+            request.project_id,
+            request.session_id,
         )
-        taken = Taken() if session is None else await self.run(session["id"])
+        recognise(given, row)
+        session = None if row is None else row["session"]
+        taken = Taken() if session is None else await self.run(session)
         return {
             "status": "extracted" if taken.memories else "no_extraction",
             "session_id": request.session_id,
@@ -84,24 +92,30 @@ class Flush:
         Without `take`, only what an earlier flush has taken. Raises `Unavailable` when the plugin
         does not take all of it: the rest is remembered.
         """
-        async with self._locks.hold(session):
-            return await self._run(session, take=take)
+        async with self._locks.hold(session) as connection:
+            return await self._run(connection, session, take=take)
 
-    async def _run(self, session_id: int, *, take: bool) -> Taken:
-        rows = await self._database.fetch(load("read_session"), session_id)
+    async def _run(self, connection: asyncpg.Connection, session_id: int, *, take: bool) -> Taken:
+        rows = await connection.fetch(load("read_session"), session_id)
         if not rows:
             return Taken()  # deleted meanwhile
         first = rows[0]
         name = SessionName(first["user_id"], first["app_id"], first["project_id"], first["name"])
-        session = _Session(session_id, name, first["namespace"], first["is_stored"])
+        session = _Session(session_id, name, first["namespace"], first["is_new"])
+        taken: list[Unwritten] | None = None
         if take and first["number"] is not None:
             try:
-                await self._take(session, rows)
+                taken = await self._take(session, rows)
             except ForeignKeyViolationError:
                 return Taken()  # deleted in this moment
-        return await self.write(session)
+        elif not first["is_behind"]:
+            return Taken()
+        if first["is_behind"] or taken is None or len(taken) >= _MOST_AT_ONCE:
+            taken = None  # there is more than that
+        return await self._bring(connection, session, taken)
 
-    async def _take(self, session: _Session, rows: list[Any]) -> None:
+    async def _take(self, session: _Session, rows: list[Any]) -> list[Unwritten]:
+        """Fix what is taken, durably and on a connection of its own: the plugin is next."""
         batch = Batch(uuid4(), session.name)
         messages = [
             Message(row["role"], row["sender_id"], row["sent_at"], row["content"]) for row in rows
@@ -115,32 +129,43 @@ class Flush:
             rows[0]["last_message_at"],
             *batch.arguments(),
         )
+        return [Unwritten(it.id, it.type, it.created_at, it.text) for it in batch.memories]
 
-    async def write(self, session: _Session) -> Taken:
-        """Bring what waits to the plugin, and complete the batches that are whole."""
+    async def _bring(
+        self, connection: asyncpg.Connection, session: _Session, known: list[Unwritten] | None
+    ) -> Taken:
+        """Bring what waits to the plugin, and complete the batches that are whole.
+
+        `known`: all that waits; None when the database is to be asked.
+        """
         total = Taken()
-        is_stored = session.is_stored
+        is_new = session.is_new
         refused: list[UUID] = []
         while True:
-            waiting = await self._database.fetch(
-                load("unwritten_memories"), session.id, _MOST_AT_ONCE, refused
-            )
+            waiting = await self._waiting(session, refused) if known is None else known
+            is_last = len(waiting) < _MOST_AT_ONCE
             try:
-                written = await self._write(session, waiting, is_new=not is_stored)
+                written = await self._write(session, waiting, is_new=is_new)
             except contract.MemoryPluginError as error:
                 await self._postpone(session, type(error).__name__)
                 raise Unavailable(
                     "the memory plugin does not take memories now; the flush is remembered",
                     retry_after=getattr(error, "retry_after", None),
                 ) from None
-            is_stored = is_stored or bool(written)
-            done = await self._database.fetchrow(load("mark_written"), session.id, list(written))
+            is_new = is_new and not written
+            # One that the plugin refuses does not hold up the others.
+            refused += [it.id for it in waiting if it.id not in written]
+            marks = load("mark_written"), session.id, list(written)
+            # The last one goes with the lock, in one commit: after a crash the batch is brought
+            # once more. The others would keep rows locked for as long as the plugin takes.
+            if is_last and not refused:
+                done = await connection.fetchrow(*marks)
+            else:
+                done = await self._database.fetchrow(*marks)
             if done is not None:
                 total += Taken(done["message_count"], done["memory_count"])
             self._numbers.memories_written.inc(len(written))
-            # One that the plugin refuses does not hold up the others.
-            refused += [row["id"] for row in waiting if row["id"] not in written]
-            if len(waiting) < _MOST_AT_ONCE:
+            if is_last:
                 break
         if refused:
             await self._postpone(session, "refused")
@@ -150,15 +175,24 @@ class Flush:
             )
         return total
 
-    async def _write(self, session: _Session, waiting: list[Any], *, is_new: bool) -> set[UUID]:
+    async def _waiting(self, session: _Session, refused: list[UUID]) -> list[Unwritten]:
+        rows = await self._database.fetch(
+            load("unwritten_memories"), session.id, _MOST_AT_ONCE, refused
+        )
+        return [Unwritten(row["id"], row["type"], row["created_at"], row["text"]) for row in rows]
+
+    async def _write(
+        self, session: _Session, waiting: list[Unwritten], *, is_new: bool
+    ) -> set[UUID]:
         if not waiting:
             return set()
-        embeddings = await self._models.embed([row["text"] for row in waiting])
-        memories = [
-            Unwritten(row["id"], row["type"], row["created_at"], row["text"], embedding)
-            for row, embedding in zip(waiting, embeddings, strict=True)
-        ]
-        return await self._plugin.write(session.name, session.namespace, memories, is_new=is_new)
+        if self._models.embeds:
+            embeddings = await self._models.embed([it.text for it in waiting])
+            waiting = [
+                replace(it, embedding=embedding)
+                for it, embedding in zip(waiting, embeddings, strict=True)
+            ]
+        return await self._plugin.write(session.name, session.namespace, waiting, is_new=is_new)
 
     async def _postpone(self, session: _Session, reason: str) -> None:
         self._numbers.flushes_postponed.inc()

@@ -8,11 +8,14 @@ or wait; those of the same worker wait here for each other.
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+
+import asyncpg
 
 from postgres.database import Database
 
 _LONGEST_SECONDS = 60
+_ROLLBACK_SECONDS = 2
 
 
 class Locks:
@@ -26,19 +29,32 @@ class Locks:
         self._users = Counter[int]()
 
     @asynccontextmanager
-    async def hold(self, session: int) -> AsyncIterator[None]:
-        """Nobody else changes the session in the plugin until the end of the context."""
+    async def hold(self, session: int) -> AsyncIterator[asyncpg.Connection]:
+        """Nobody else changes the session in the plugin until the end of the context.
+
+        The connection is in the transaction that has the lock. What is changed on it is committed
+        at the end and not durable at once: good for what would be done once more after a crash.
+        """
         async with (
             self._in_this_worker(session),
             self._slots,
-            self._database.transaction() as connection,
+            self._database.connection() as connection,
         ):
-            await connection.execute(
-                f"SET LOCAL statement_timeout = '{_LONGEST_SECONDS}s';"
-                f"SELECT pg_advisory_xact_lock({self._number(f'session {session}'):d})",
-                timeout=_LONGEST_SECONDS + 1,
-            )
-            yield
+            try:
+                # One way to the database in place of four.
+                await connection.execute(
+                    "BEGIN;"
+                    f"SET LOCAL statement_timeout = '{_LONGEST_SECONDS}s';"
+                    "SET LOCAL synchronous_commit = off;"
+                    f"SELECT pg_advisory_xact_lock({self._number(f'session {session}'):d})",
+                    timeout=_LONGEST_SECONDS + 1,
+                )
+                yield connection
+                await connection.execute("COMMIT")
+            except Exception:
+                with suppress(TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                    await connection.execute("ROLLBACK", timeout=_ROLLBACK_SECONDS)
+                raise
 
     @asynccontextmanager
     async def _in_this_worker(self, session: int) -> AsyncIterator[None]:

@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -11,15 +11,17 @@ import asyncpg
 import orjson
 from asyncpg import ForeignKeyViolationError
 
+from gateway.credentials import Credentials
 from gateway.errors import BadRequest, Conflict, Unauthorized
 from gateway.names import SessionName
 from gateway.rounds import Rounds
 from gateway.statements import load
-from gateway.users import User
+from gateway.users import User, Users
 from gateway.wire import AddRequest
 from postgres.database import Database
 
 _LONGEST_KEY = 255
+_SHORT_WORD = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class _Add:
     """One request: its messages, whose secrets are replaced already."""
 
     owner: int
+    key_sha256: bytes = field(repr=False)
     session: SessionName
     rows: tuple[_Row, ...]
 
@@ -49,25 +52,38 @@ class _Add:
 class Messages:
     """The buffer of every session. It does not need the plugin."""
 
-    def __init__(self, database: Database, redact: Callable[[str], str]) -> None:
+    def __init__(self, database: Database, users: Users, redact: Callable[[str], str]) -> None:
         self._database = database
+        self._users = users
         self._redact = redact
         self._rounds: Rounds[_Add, int] = Rounds(self._store)
 
     async def add(
-        self, user: User, request: AddRequest, idempotency_key: str | None = None
+        self, given: Credentials, request: AddRequest, idempotency_key: str | None = None
     ) -> dict[str, Any]:
-        add = self._prepare(user, request)
         if idempotency_key is None:
-            duplicates = await self._rounds.take_part(add)
+            duplicates = await self._add(given, request)
         else:
-            duplicates = await self._add_once(add, _checked(idempotency_key))
+            key = _checked(idempotency_key)
+            user = await self._users.authenticate(given)
+            duplicates = await self._add_once(self._prepare(user, request), key)
         return {
             "status": "accumulated",
             "session_id": request.session_id,
-            "message_count": len(add.rows),
+            "message_count": len(request.messages),
             "duplicate_count": duplicates,
         }
+
+    async def _add(self, given: Credentials, request: AddRequest) -> int:
+        """Without asking first who it is, where that is remembered: the statement makes sure."""
+        user = self._users.remembered(given)
+        if user is not None:
+            try:
+                return await self._rounds.take_part(self._prepare(user, request))
+            except Unauthorized:
+                self._users.forget(user)
+        user = await self._users.authenticate(given)
+        return await self._rounds.take_part(self._prepare(user, request))
 
     def _prepare(self, user: User, request: AddRequest) -> _Add:
         session = SessionName(user.user_id, request.app_id, request.project_id, request.session_id)
@@ -75,12 +91,15 @@ class Messages:
         occurrences = Counter[bytes]()
         for message in request.messages:
             content = self._redact(message.content)
-            sender_id = self._redact(message.sender_id)
+            sender_id = message.sender_id
+            # A short word has no room for a secret.
+            if len(sender_id) > _SHORT_WORD or not sender_id.isalnum():
+                sender_id = self._redact(sender_id)
             told = orjson.dumps([message.role, sender_id, message.timestamp, content])
             occurrences[told] += 1
             digest = hashlib.sha256(told + b"%d" % occurrences[told]).digest()
             rows.append(_Row(digest, message.role, sender_id, message.sent_at, content))
-        return _Add(user.id, session, tuple(rows))
+        return _Add(user.id, user.key_sha256, session, tuple(rows))
 
     async def _add_once(self, add: _Add, key: str) -> int:
         """The same answer to the same request under the key, whenever it comes."""
@@ -88,6 +107,8 @@ class Messages:
             claimed = await connection.execute(load("claim_key"), add.owner, key, add.sha256)
             if claimed.endswith(" 1"):
                 [duplicates] = await _store(connection, [add])
+                if isinstance(duplicates, Unauthorized):
+                    raise duplicates
                 await connection.execute(load("settle_key"), add.owner, key, duplicates)
                 return duplicates
             known = await connection.fetchrow(load("find_key"), add.owner, key)
@@ -101,7 +122,7 @@ class Messages:
                 return await _store(connection, adds)
         except ForeignKeyViolationError:
             if len(adds) == 1:
-                raise Unauthorized from None  # the user was deleted a moment ago
+                raise Unauthorized from None  # the user was deleted in this moment
         return [await self._store_alone(add) for add in adds]
 
     async def _store_alone(self, add: _Add) -> Any:
@@ -111,36 +132,44 @@ class Messages:
             return refusal
 
 
-async def _store(connection: asyncpg.Connection, adds: list[_Add]) -> list[int]:
-    """Store what is new, and count for each request what was known before."""
-    places: dict[tuple[int, SessionName], int] = {}
+async def _store(connection: asyncpg.Connection, adds: list[_Add]) -> list[int | Unauthorized]:
+    """Store what is new, and count for each request what was known before.
+
+    `Unauthorized` for a request whose user has another key by now, or is gone.
+    """
+    places: dict[tuple[int, bytes, SessionName], int] = {}
     fresh: dict[tuple[int, bytes], _Row] = {}
     asked = []
     for add in adds:
-        place = places.setdefault((add.owner, add.session), len(places) + 1)
+        place = places.setdefault((add.owner, add.key_sha256, add.session), len(places) + 1)
         own = []
         for row in add.rows:
             # Of two requests in one round, the first brings the message.
             own.append((place, row.digest) not in fresh and (place, row.digest))
             fresh.setdefault((place, row.digest), row)
-        asked.append(own)
+        asked.append((place, own))
     sessions = list(places)
     stored = await connection.fetch(
         load("add_messages"),
-        [owner for owner, _ in sessions],
-        [it.app_id for _, it in sessions],
-        [it.project_id for _, it in sessions],
-        [it.name for _, it in sessions],
-        [it.new_namespace() for _, it in sessions],
+        [owner for owner, _, _ in sessions],
+        [it.app_id for _, _, it in sessions],
+        [it.project_id for _, _, it in sessions],
+        [it.name for _, _, it in sessions],
+        [it.new_namespace() for _, _, it in sessions],
         [place for place, _ in fresh],
         [digest for _, digest in fresh],
         [it.role for it in fresh.values()],
         [it.sender_id for it in fresh.values()],
         [it.sent_at for it in fresh.values()],
         [it.content for it in fresh.values()],
+        [key for _, key, _ in sessions],
     )
     new = {(row["place"], row["digest"]) for row in stored}
-    return [sum(message not in new for message in own) for own in asked]
+    known = {place for place, _ in new}
+    return [
+        sum(message not in new for message in own) if place in known else Unauthorized()
+        for place, own in asked
+    ]
 
 
 def _checked(key: str) -> str:

@@ -4,7 +4,7 @@ import hashlib
 import re
 import secrets
 from dataclasses import dataclass
-from uuid import UUID, uuid4, uuid5
+from uuid import UUID, uuid5
 
 import orjson
 
@@ -37,7 +37,7 @@ class SessionName:
         Hashes, so that any id fits, and no id can be chosen to meet another's namespace.
         """
         part = "res" if self.is_resource else "chat"
-        own = _digest(self.app_id, self.project_id, self.name, uuid4().hex)
+        own = _digest(self.app_id, self.project_id, self.name, secrets.token_hex(16))
         return f"custom:gw:{_digest(self.user_id)}:{part}:{own}"
 
     def metadata(self) -> dict[str, str]:

@@ -49,6 +49,7 @@ class Search:
             name if "current_chat" in request.scope else None,
             "resources" in request.scope,
             "all_user_memory" in request.scope,
+            given.key_sha256,
         )
         user = recognise(given, scope)
         namespaces = scope["namespaces"] if scope is not None else []

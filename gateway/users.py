@@ -1,7 +1,9 @@
 """Users and their keys. Only the SHA-256 of a key is kept."""
 
 import hmac
-from dataclasses import dataclass
+from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +16,7 @@ from gateway.statements import load
 from postgres.database import Database
 
 _NOBODY = bytes(32)
+_MOST_REMEMBERED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,7 @@ class User:
     id: int
     user_id: str
     created_at: datetime
+    key_sha256: bytes = field(repr=False)
 
 
 class Users:
@@ -31,6 +35,7 @@ class Users:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._lookups: Rounds[str, Any] = Rounds(self._look_up)
+        self._remembered: OrderedDict[str, Any] = OrderedDict()
 
     async def create(self, user_id: str) -> dict[str, Any]:
         """A new user with a key that is shown this once; `Conflict` when there is one."""
@@ -55,7 +60,25 @@ class Users:
         come while it is being asked share the next question.
         """
         row = await self._lookups.take_part(given.user_id)
-        return recognise(given, row)
+        user = recognise(given, row)
+        self._remembered[user.user_id] = row
+        if len(self._remembered) > _MOST_REMEMBERED:
+            self._remembered.popitem(last=False)
+        return user
+
+    def remembered(self, given: Credentials) -> User | None:
+        """The user whose key this was when the database was last asked.
+
+        Only for a statement that itself makes sure of `key_sha256`. Whoever is not recognised here
+        may still be by `authenticate`.
+        """
+        with suppress(Unauthorized):
+            return recognise(given, self._remembered.get(given.user_id))
+        return None
+
+    def forget(self, user: User) -> None:
+        """The database knows better than what is remembered."""
+        self._remembered.pop(user.user_id, None)
 
     async def find(self, user_id: str) -> User:
         """A user by name, for an admin; `NotFound` when there is none."""
@@ -79,7 +102,7 @@ def recognise(given: Credentials, row: Any) -> User:
 
 
 def _user(row: Any) -> User:
-    return User(row["id"], row["user_id"], row["created_at"])
+    return User(row["id"], row["user_id"], row["created_at"], row["key_sha256"])
 
 
 def _user_key(user_id: str, key: str, created_at: datetime) -> dict[str, Any]:

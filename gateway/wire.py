@@ -93,6 +93,8 @@ class Request(contract.WireModel):
     def _drop_nulls(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
+        if None not in value.values():
+            return value
         optional = {name for name, it in cls.model_fields.items() if not it.is_required()}
         return {k: v for k, v in value.items() if v is not None or k not in optional}
 

@@ -1,11 +1,16 @@
--- Messages of several sessions at once; returns those that were not known.
+-- Messages of several sessions at once; returns those that were not known, and for a session without
+-- such messages a row all the same. Nothing for a session whose user has another key than $12.
 --
 -- $1 to $5 are the sessions, made where they do not exist. Of each message $6 is the place of its
 -- session among them. Sessions are locked in one order, so that two of these never wait for each other.
 WITH asked AS (
-    SELECT *
-    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[])
-    WITH ORDINALITY AS session (owner, app_id, project_id, name, namespace, place)
+    SELECT session.*
+    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $12::bytea[])
+    WITH ORDINALITY AS session (owner, app_id, project_id, name, namespace, key_sha256, place)
+    JOIN users
+        ON users.id = session.owner
+        AND users.key_sha256 = session.key_sha256
+        AND users.deleted_at IS NULL
 ),
 home AS (
     INSERT INTO sessions (owner, app_id, project_id, name, namespace, is_buffering)
@@ -31,5 +36,5 @@ fresh AS (
     RETURNING session, digest
 )
 SELECT place.place, fresh.digest
-FROM fresh
-JOIN place ON place.id = fresh.session
+FROM place
+LEFT JOIN fresh ON fresh.session = place.id

@@ -1,19 +1,22 @@
--- The user, and the namespaces in which a search looks: of the chat $4, of resources, or all.
+-- The user, and the namespaces in which a search looks: of the chat $4, of resources, or all. None for
+-- another key than $7, so that a wrong one is refused as fast as an unknown user.
 SELECT
     users.id, users.user_id, users.key_sha256, users.created_at,
     ARRAY(
         SELECT namespace FROM sessions
         WHERE
             owner = users.id AND app_id = $2 AND project_id = $3 AND name = $4
-            AND is_stored AND NOT $6
+            AND is_stored AND NOT $6 AND users.key_sha256 = $7
         UNION ALL
         SELECT namespace FROM sessions
         WHERE
             owner = users.id AND app_id = $2 AND project_id = $3 AND is_resource
-            AND is_stored AND $5 AND NOT $6
+            AND is_stored AND $5 AND NOT $6 AND users.key_sha256 = $7
         UNION ALL
         SELECT namespace FROM sessions
-        WHERE owner = users.id AND app_id = $2 AND project_id = $3 AND is_stored AND $6
+        WHERE
+            owner = users.id AND app_id = $2 AND project_id = $3
+            AND is_stored AND $6 AND users.key_sha256 = $7
     ) AS namespaces
 FROM users
 WHERE users.user_id = $1 AND users.deleted_at IS NULL

@@ -3,10 +3,6 @@ WITH written AS (
     UPDATE memories SET text = NULL
     WHERE session = $1 AND id = ANY($2::uuid[])
 ),
-stored AS (
-    UPDATE sessions SET is_stored = true
-    WHERE id = $1 AND NOT is_stored AND cardinality($2::uuid[]) > 0
-),
 done AS (
     DELETE FROM batches AS batch
     WHERE

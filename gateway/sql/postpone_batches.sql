@@ -1,6 +1,7 @@
--- The plugin did not take them: try again, at first soon.
+-- The plugin did not take them: try again. However long it is away, they are to be there within 10
+-- seconds of its return.
 UPDATE batches
 SET
     attempts = attempts + 1,
-    try_at = now() + CASE WHEN attempts < 200 THEN interval '2 seconds' ELSE interval '1 minute' END
+    try_at = now() + CASE WHEN attempts < 30 THEN interval '2 seconds' ELSE interval '5 seconds' END
 WHERE session = $1

@@ -1,5 +1,5 @@
 UPDATE deletions
 SET
     attempts = attempts + 1,
-    try_at = now() + CASE WHEN attempts < 200 THEN interval '2 seconds' ELSE interval '1 minute' END
+    try_at = now() + CASE WHEN attempts < 30 THEN interval '2 seconds' ELSE interval '5 seconds' END
 WHERE id = $1

@@ -6,9 +6,13 @@ WITH taken AS (
     WHERE session = $1 AND number = ANY($3::bigint[])
     RETURNING number
 ),
-emptied AS (
-    UPDATE sessions SET is_buffering = false
-    WHERE id = $1 AND last_message_at = $4
+stored AS (
+    -- A search looks for the session in the plugin from here on, and finds what is there already.
+    UPDATE sessions
+    SET
+        is_buffering = is_buffering AND last_message_at <> $4,
+        is_stored = is_stored OR cardinality($5::uuid[]) > 0
+    WHERE id = $1
 ),
 batch AS (
     INSERT INTO batches (id, session, message_count, memory_count, try_at)

@@ -185,7 +185,7 @@ async def test_ruling_13_twenty_clients_two_workers_and_kills_at_random(
         async def trouble() -> None:
             while True:
                 target = chance.choice(TARGETS)
-                it.arm(target, chance.randrange(300, 1500))
+                it.arm(target, chance.randrange(40, 400))
                 await it.restart(target)
 
         troubling = asyncio.create_task(trouble())

@@ -79,3 +79,32 @@ def pdf_bomb() -> bytes:
     start = plain.rindex(b"<<", 0, begin)
     end = plain.index(b"endstream") + len(b"endstream")
     return plain[:start] + content + plain[end:]
+
+
+def long_pdf(pages: int) -> bytes:
+    """A PDF of very many pages, written by hand: pypdf would take long to make it."""
+    kids = " ".join(f"{number} 0 R" for number in range(4, 4 + 2 * pages, 2))
+    objects = [
+        "<</Type /Catalog /Pages 2 0 R>>",
+        f"<</Type /Pages /Count {pages} /Kids [{kids}]>>",
+        "<</Type /Font /Subtype /Type1 /BaseFont /Helvetica>>",
+    ]
+    for page in range(pages):
+        text = f"BT /F1 12 Tf 20 200 Td (This is page {page}.) Tj ET"
+        resources = f"/Resources <</Font <</F1 3 0 R>>>> /Contents {5 + 2 * page} 0 R"
+        objects += [
+            f"<</Type /Page /Parent 2 0 R /MediaBox [0 0 300 300] {resources}>>",
+            f"<</Length {len(text)}>>\nstream\n{text}\nendstream",
+        ]
+    file = io.BytesIO()
+    file.write(b"%PDF-1.4\n")
+    places = []
+    for number, made in enumerate(objects, 1):
+        places.append(file.tell())
+        file.write(f"{number} 0 obj\n{made}\nendobj\n".encode())
+    began = file.tell()
+    file.write(f"xref\n0 {len(places) + 1}\n0000000000 65535 f \n".encode())
+    file.write("".join(f"{place:010} 00000 n \n" for place in places).encode())
+    file.write(f"trailer\n<</Size {len(places) + 1} /Root 1 0 R>>\n".encode())
+    file.write(f"startxref\n{began}\n%%EOF\n".encode())
+    return file.getvalue()

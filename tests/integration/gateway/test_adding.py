@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+import asyncpg
 import pytest
 
 from gateway.names import SessionName
@@ -242,6 +243,32 @@ async def test_ruling_15_a_flush_that_the_plugin_does_not_take_is_remembered(
     await until(lambda: ann.search("tea"))
     assert (await ann.flush("chat:1"))["status"] == "no_extraction"
     assert len(plugin.texts(ann.user_id)) == 1
+
+
+async def test_ruling_15_a_plugin_that_was_away_for_long_is_asked_again_within_10_seconds(
+    store: str, ann: Person, plugin: Switchboard
+) -> None:
+    await ann.add("chat:1", *turn("Talk of tea"))
+    plugin.is_down = True
+    checked(await ann.post(FLUSH, session_id="chat:1"), 503)
+    connection = await asyncpg.connect(store, server_settings={"search_path": "memory_gateway"})
+    mine = "SELECT sessions.id FROM sessions JOIN users ON users.id = owner WHERE user_id = $1"
+    try:
+        # As many tries as there are in a month.
+        await connection.execute(
+            f"UPDATE batches SET attempts = 1000000 WHERE session IN ({mine})", ann.user_id
+        )
+        checked(await ann.post(FLUSH, session_id="chat:1"), 503)
+        is_soon = await connection.fetchval(
+            "SELECT bool_and(try_at < now() + interval '8 seconds') FROM batches"
+            f" WHERE session IN ({mine})",
+            ann.user_id,
+        )
+        assert is_soon
+    finally:
+        await connection.close()
+    plugin.is_down = False
+    await until(lambda: ann.search("tea"))
 
 
 async def test_ruling_15_the_buffer_stays(ann: Person, plugin: Switchboard) -> None:

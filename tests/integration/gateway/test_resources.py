@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.integration.gateway import files, people
@@ -155,6 +156,38 @@ async def test_ruling_22_a_file_that_unpacks_without_end_is_reported(ann: Person
     made = checked(await ann.upload_file("a.pdf", files.pdf_bomb()), 201)
     assert made["status"] == "failed"
     assert (await ann.http.get("/health")).json()["status"] == "ok"
+
+
+async def test_ruling_22_a_pdf_of_10000_pages_is_read_or_reported_while_others_are_served(
+    ann: Person, bob: Person
+) -> None:
+    """A machine that is busy may not have it read within 30 seconds."""
+    pages = asyncio.create_task(
+        ann.upload_file("long.pdf", files.long_pdf(10_000), "application/pdf")
+    )
+    served = 0
+    while not pages.done():
+        await bob.say("chat:1", f"Talk of tea number {served}")
+        served += 1
+    assert served > 1
+    resource = checked(await pages, 201)
+    if resource["status"] == "extracted":
+        assert resource["chunk_count"] > 50
+        [last] = await ann.search("9999", scope=["resources"])
+        assert "page 9999." in last["text"]
+    else:
+        assert resource["status"] == "failed"
+        assert resource["error"].endswith(".")
+        assert resource["chunk_count"] == 0
+    children = psutil.Process().children(recursive=True)
+    assert not [it for it in children if "gateway.documents" in " ".join(_command(it))]
+
+
+def _command(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
 
 
 async def test_ruling_22_chunks_end_with_paragraphs_or_sentences(ann: Person) -> None:

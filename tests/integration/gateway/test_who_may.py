@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import hmac
 import re
 from typing import Any
 
@@ -9,6 +10,9 @@ import asyncpg
 import httpx
 import pytest
 
+from gateway.credentials import hash_key
+from gateway.statements import load
+from postgres.database import Database
 from tests.integration.gateway import people
 from tests.integration.gateway.people import Gateway, Person, checked, message
 from tests.integration.gateway.plugin import Switchboard
@@ -151,11 +155,19 @@ async def test_ruling_3_rotating_replaces_the_key_in_every_worker(
 ) -> None:
     async with people.gateway(store, plugin.client()) as other:
         there = Person(other.http, ann.user_id, ann.key)
-        assert await there.search("tea") == []
+        for known in (ann, there):
+            assert await known.search("tea") == []
+            await known.add("chat:1", message("hi"))
         new = checked(await ann.http.post(f"/users/{ann.user_id}/rotate-key"), 200)["user_key"]
         for old in (ann, there):
             checked(await old.post("/memories/search", query="tea"), 401)
-            assert await Person(old.http, ann.user_id, new).search("tea") == []
+            hi = message("hi")
+            refused = await old.post("/memories/add", session_id="chat:1", messages=[hi])
+            checked(refused, 401)
+            checked(await old.post("/memories/flush", session_id="chat:1"), 401)
+            now = Person(old.http, ann.user_id, new)
+            assert await now.search("tea") == []
+            assert (await now.add("chat:1", hi))["duplicate_count"] == 0
     checked(await ann.http.post("/users/nobody/rotate-key"), 404)
 
 
@@ -221,6 +233,70 @@ async def test_ruling_4_wrong_credentials_are_answered_with_the_same_bytes(
         checked(answer, 401)
         assert answer.headers["www-authenticate"] == answers[0].headers["www-authenticate"]
     assert {it.content for it in answers} == {answers[0].content}
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/memories/search", {"query": "tea", "scope": ["all_user_memory"]}),
+        ("/memories/add", {"session_id": "s", "messages": [message("hi")]}),
+        ("/memories/flush", {"session_id": "s"}),
+        ("/resources", {"text": "Some text."}),
+    ],
+)
+async def test_ruling_4_wrong_credentials_take_the_same_work(
+    gateway: Gateway,
+    ann: Person,
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    fields: dict[str, Any],
+) -> None:
+    """Each is looked for in the database once, and compared: no case is told by its time."""
+    await ann.say("chat:1", "Talk of tea")
+    gone = await gateway.person()
+    await gone.delete(f"/users/{gone.user_id}")
+    asked: list[str] = []
+    compared: list[tuple[bytes, bytes]] = []
+    fetch, fetchrow, compare = Database.fetch, Database.fetchrow, hmac.compare_digest
+
+    async def noted_fetch(self: Database, query: str, *arguments: object) -> Any:
+        asked.append(query)
+        return await fetch(self, query, *arguments)
+
+    async def noted_fetchrow(self: Database, query: str, *arguments: object) -> Any:
+        asked.append(query)
+        return await fetchrow(self, query, *arguments)
+
+    def noted_compare(one: bytes, other: bytes) -> bool:
+        compared.append((one, other))
+        return compare(one, other)
+
+    monkeypatch.setattr(Database, "fetch", noted_fetch)
+    monkeypatch.setattr(Database, "fetchrow", noted_fetchrow)
+    monkeypatch.setattr("gateway.users.hmac.compare_digest", noted_compare)
+    looking = {load(it) for it in ("find_users", "find_scope", "find_session")}
+    for wrong in wrong_credentials(ann, gone.user_id):
+        asked.clear()
+        compared.clear()
+        checked(await ann.http.post(path, json={**fields, **wrong}), 401)
+        assert sum(query in looking for query in asked) == 1, wrong
+        assert compared, wrong
+        assert all(len(one) == len(other) == 32 for one, other in compared), wrong
+
+
+async def test_ruling_4_a_wrong_key_does_not_tell_how_many_sessions_a_user_has(
+    store: str, ann: Person
+) -> None:
+    await ann.say("chat:1", "Talk of tea")
+    connection = await asyncpg.connect(store, server_settings={"search_path": "memory_gateway"})
+    try:
+        place = (ann.user_id, "default", "default", None, False, True)
+        for key, count in ((hash_key(ann.key), 1), (hash_key("wrong"), 0)):
+            row = await connection.fetchrow(load("find_scope"), *place, key)
+            assert row is not None
+            assert len(row["namespaces"]) == count
+    finally:
+        await connection.close()
 
 
 @pytest.mark.parametrize("value", [1, True, 2.5, ["a"], {"a": 1}])
