@@ -11,18 +11,20 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from contract import MemoryClient, MemoryPluginError
+from contract import Breaker, MemoryClient, MemoryPluginError
 from conversations.access import Access
 from conversations.answers import answer
 from conversations.appends import Appends
 from conversations.calls import Reception
 from conversations.document import openapi
+from conversations.embeddings import Embeddings
 from conversations.endpoints import Services, endpoints
 from conversations.errors import Refusal, envelope
 from conversations.index import Index
 from conversations.jwks import KeySet
 from conversations.recorder import Recorder, TextLog
 from conversations.responses import Responses
+from conversations.search import Search
 from conversations.settings import Settings
 from conversations.statements import SCHEMA
 from conversations.tails import Tails
@@ -40,6 +42,7 @@ from serving.plugin import plugin_for
 
 NAME = "memory-conversations"
 _PLUGIN_HEALTH_SECONDS = 1.0
+_BREAKER_SECONDS = 5.0
 _CODES = {"body_too_large": "bad_request", "method_not_allowed": "bad_request"}
 
 
@@ -57,10 +60,13 @@ def create_app(settings: Settings) -> ASGIApp:
     """The service on a database whose schema is up to date."""
     metrics = Metrics("memory_conversations")
     database = Database(settings, name=NAME, search_path=SCHEMA.name)
-    plugin = MemoryClient(settings.plugin_url, token=settings.plugin_token)
+    # A plugin that is back is asked again soon: the outbox has been waiting for it.
+    breaker = Breaker(rest=_BREAKER_SECONDS)
+    plugin = MemoryClient(settings.plugin_url, token=settings.plugin_token, breaker=breaker)
     access = Access(database)
-    appends = Appends(database)
-    index = Index(database, plugin, metrics)
+    appends = Appends(database, access)
+    embeddings = Embeddings(settings, metrics)
+    index = Index(database, plugin, embeddings, metrics)
     text = _text(settings, database)
     recorder = Recorder(
         database, text, settings.response_idle_seconds, settings.response_retention_seconds
@@ -68,7 +74,11 @@ def create_app(settings: Settings) -> ASGIApp:
     tails = Tails(database, text)
     responses = Responses(recorder, tails, access)
     services = Services.on(
-        database, access, appends, plugin, None if settings.resumer == "none" else responses
+        database,
+        access,
+        appends,
+        Search(database, plugin, embeddings),
+        None if settings.resumer == "none" else responses,
     )
     reception = Reception(_tokens(settings), Agents(read_agent_keys(settings.agent_keys)), access)
     works = [index.run]
@@ -82,6 +92,7 @@ def create_app(settings: Settings) -> ASGIApp:
             yield
         await appends.drain()
         await plugin.aclose()
+        await embeddings.aclose()
         if isinstance(text, RedisText):
             await text.close()
         await database.close()

@@ -2,27 +2,36 @@
 
 All appends that arrive while a statement runs become the next one, each answered after its commit.
 A statement takes the lock of every conversation it writes to; one that somebody else has locked is
-left out of it and gets a statement of its own.
+left out of it and gets a statement of its own, beside the queue. So does one with a user who may
+not write there, about whom `conversations.access` decides, and each when a message is at fault.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any
 from uuid import UUID
 
 import asyncpg
 
+from conversations.access import Access, Caller
 from conversations.answers import Row
+from conversations.batches import Rounds
 from conversations.drafts import Draft
-from conversations.errors import BadRequest, NotFound, Unavailable
+from conversations.errors import BadRequest, NotFound, Refusal, Unavailable
+from conversations.places import WRITES, arguments
 from conversations.statements import load
 from postgres.connection import DATA_FAULTS
 from postgres.database import Database
 from postgres.errors import StoreUnavailable
 
-_AT_ONCE = 2
+# One statement at a time makes the largest batches, and what one costs is mostly its beginning.
+_AT_ONCE = 1
+# Conversations that are waited for, each on a connection of its own.
+_WAITED_FOR = 4
 _MAX_ROWS = 1000
 _MAX_CHARACTERS = 8 * 1024 * 1024
 _MAX_WAITING = 10_000
@@ -40,6 +49,7 @@ class Appended:
 class _Append:
     conversation: UUID
     drafts: list[Draft]
+    asker: str | None
     done: "asyncio.Future[list[dict[str, Any]]]" = field(repr=False)
 
     @property
@@ -50,27 +60,36 @@ class _Append:
 class Appends:
     """The queue of one worker."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, access: Access) -> None:
         self._database = database
+        self._access = access
         self._queues: dict[UUID, deque[_Append]] = {}
         self._ready: deque[UUID] = deque()  # conversations that wait and are not being written to
         self._under_way: set[UUID] = set()
         self._waiting = 0
-        self._running: set[asyncio.Task[None]] = set()
+        self._rounds = Rounds(self._work, lambda: bool(self._ready), _AT_ONCE)
+        self._waited_for = asyncio.Semaphore(_WAITED_FOR)
+        self._waits: set[asyncio.Task[None]] = set()
 
-    async def add(self, conversation: UUID, drafts: list[Draft]) -> Appended:
-        """Store the messages together, or find out that they are stored already."""
+    async def add(
+        self, conversation: UUID, drafts: list[Draft], asker: str | None = None
+    ) -> Appended:
+        """Store the messages together, or find out that they are stored already.
+
+        With an asker only if that user may write there; without one that was decided before.
+        """
         try:
-            return Appended(await self._queue(conversation, drafts), is_new=True)
+            return Appended(await self._queue(conversation, drafts, asker), is_new=True)
         except asyncpg.UniqueViolationError:
-            return await self._repeat(conversation, drafts)
+            return await self._repeat(conversation, drafts, asker)
 
     async def drain(self) -> None:
         """Wait for what is under way."""
-        while self._running:
-            await asyncio.wait(self._running)
+        await self._rounds.drain()
+        while self._waits:
+            await asyncio.wait(self._waits)
 
-    async def _repeat(self, conversation: UUID, drafts: list[Draft]) -> Appended:
+    async def _repeat(self, conversation: UUID, drafts: list[Draft], asker: str | None) -> Appended:
         """Some ids are known: keep what is stored, and store the rest."""
         known = await stored(self._database, [draft.id for draft in drafts])
         for draft in drafts:
@@ -79,55 +98,62 @@ class Appends:
         new = [draft for draft in drafts if draft.id not in known]
         if new:
             try:
-                rows = await self._queue(conversation, new)
+                rows = await self._queue(conversation, new, asker)
             except asyncpg.UniqueViolationError:
                 raise Unavailable("the same messages are being written by somebody else") from None
             known |= {row["id"]: row for row in rows}
         return Appended([dict(known[draft.id]) for draft in drafts], is_new=bool(new))
 
-    async def _queue(self, conversation: UUID, drafts: list[Draft]) -> list[dict[str, Any]]:
+    async def _queue(
+        self, conversation: UUID, drafts: list[Draft], asker: str | None
+    ) -> list[dict[str, Any]]:
         if self._waiting >= _MAX_WAITING:
             raise Unavailable("too many messages are waiting to be stored")
         done = asyncio.get_running_loop().create_future()
         self._waiting += 1
         queue = self._queues.setdefault(conversation, deque())
-        queue.append(_Append(conversation, drafts, done))
+        queue.append(_Append(conversation, drafts, asker, done))
         if len(queue) == 1 and conversation not in self._under_way:
             self._ready.append(conversation)
-        self._start()
+        self._rounds.start()
         try:
             rows: list[dict[str, Any]] = await done
         finally:
             self._waiting -= 1
         return rows
 
-    def _start(self) -> None:
-        if self._ready and len(self._running) < _AT_ONCE:
-            task = asyncio.create_task(self._run())
-            self._running.add(task)
-            task.add_done_callback(self._ended)
-
-    def _ended(self, task: "asyncio.Task[None]") -> None:
-        self._running.discard(task)
-        self._start()
-
-    async def _run(self) -> None:
-        # Whatever else becomes ready in this turn of the loop comes along.
-        await asyncio.sleep(0)
+    async def _work(self) -> None:
         group = self._take()
         conversations = {append.conversation for append in group}
         self._under_way |= conversations
+        left: dict[UUID, list[_Append]] = {}
         try:
-            if group:
-                await self._store(group)
-        except BaseException as error:
-            for append in group:
-                _fail(append, error)
-            if not isinstance(error, Exception):
-                raise
+            with _answering(group):
+                left = await self._store(group) if group else {}
         finally:
-            self._under_way -= conversations
-            self._ready.extend(one for one in conversations if one in self._queues)
+            self._release(conversations - left.keys())
+        for appends in left.values():
+            task = asyncio.create_task(self._wait_and_store(appends))
+            self._waits.add(task)
+            task.add_done_callback(self._waits.discard)
+
+    async def _wait_and_store(self, group: list[_Append]) -> None:
+        """Appends to one conversation that could not be stored with the others."""
+        try:
+            with _answering(group):
+                are_let_in = await asyncio.gather(*map(self._is_let_in, group))
+                allowed = list(compress(group, are_let_in))
+                async with self._waited_for:
+                    if allowed:
+                        await self._store_alone(allowed)
+        finally:
+            self._release({group[0].conversation})
+
+    def _release(self, conversations: set[UUID]) -> None:
+        """What has come for these meanwhile may be written now."""
+        self._under_way -= conversations
+        self._ready.extend(one for one in conversations if one in self._queues)
+        self._rounds.start()
 
     def _take(self) -> list[_Append]:
         """The next batch: of every conversation that is ready all that waits, within the limits."""
@@ -147,22 +173,16 @@ class Appends:
             self._ready.popleft()
         return group
 
-    async def _store(self, group: list[_Append]) -> None:
+    async def _store(self, group: list[_Append]) -> dict[UUID, list[_Append]]:
+        """In one statement; what is left are the appends it could not place, by conversation."""
         try:
             placed = await self._write("append_messages_to_free", group)
         except DATA_FAULTS:
-            # One of them is at fault, such as by an id that is known: each on its own.
-            for append in group:
-                await self._store_alone([append])
-            return
-        busy: dict[UUID, list[_Append]] = {}
-        for append in group:
-            if append.drafts[0].id in placed:
-                _finish(append, placed)
-            else:
-                busy.setdefault(append.conversation, []).append(append)
-        if busy:
-            await asyncio.gather(*(self._store_alone(appends) for appends in busy.values()))
+            placed = {}  # one of them is at fault, such as by an id that is known
+        left: dict[UUID, list[_Append]] = {}
+        for append in _finish(group, placed):
+            left.setdefault(append.conversation, []).append(append)
+        return left
 
     async def _store_alone(self, group: list[_Append]) -> None:
         """One conversation, waiting for whoever has locked it."""
@@ -182,15 +202,28 @@ class Appends:
             for append in group:
                 _fail(append, error)
             return
-        for append in group:
-            if append.drafts[0].id in placed:
-                _finish(append, placed)
-            else:
-                _fail(append, NotFound("conversation", str(append.conversation)))
+        left = _finish(group, placed)
+        if len(left) > 1:
+            # Not all may write there any more: each on its own.
+            for append in left:
+                await self._store_alone([append])
+        elif left and await self._is_let_in(left[0]):
+            _fail(left[0], NotFound("conversation", str(left[0].conversation)))
+
+    async def _is_let_in(self, append: _Append) -> bool:
+        """Ask the one who decides; a refusal goes to the caller."""
+        if append.asker is None:
+            return True
+        try:
+            await self._access.enter(Caller(append.asker), str(append.conversation), WRITES)
+        except (Refusal, StoreUnavailable) as error:
+            _fail(append, error)
+            return False
+        return True
 
     async def _write(self, statement: str, group: list[_Append]) -> dict[UUID, Row]:
-        rows = [draft.row(append.conversation) for append in group for draft in append.drafts]
-        found = await self._database.fetch(load(statement), *zip(*rows, strict=True))
+        given = arguments((one.conversation, one.drafts, one.asker) for one in group)
+        found = await self._database.fetch(load(statement), *given)
         return {row["id"]: row for row in found}
 
 
@@ -200,10 +233,10 @@ async def append_in(
     """Append inside a transaction that does more; the conversation must exist."""
     if not drafts:
         return []
-    rows = [draft.row(conversation) for draft in drafts]
-    placed = await connection.fetch(load("append_messages"), *zip(*rows, strict=True))
-    by_id = {row["id"]: row for row in placed}
-    return [draft.stored(conversation, by_id[draft.id]) for draft in drafts]
+    given = arguments([(conversation, drafts, None)])
+    [place] = await connection.fetch(load("append_messages"), *given)
+    first, at = place["next_sequence"], place["at"]
+    return [draft.stored(conversation, first + i, at) for i, draft in enumerate(drafts)]
 
 
 async def stored(database: Database, ids: Sequence[UUID]) -> dict[UUID, Row]:
@@ -212,11 +245,34 @@ async def stored(database: Database, ids: Sequence[UUID]) -> dict[UUID, Row]:
     return {row["id"]: row for row in rows}
 
 
-def _finish(append: _Append, placed: dict[UUID, Row]) -> None:
-    if not append.done.done():
-        append.done.set_result(
-            [draft.stored(append.conversation, placed[draft.id]) for draft in append.drafts]
-        )
+@contextmanager
+def _answering(group: list[_Append]) -> Iterator[None]:
+    """What goes wrong is told to all who wait."""
+    try:
+        yield
+    except BaseException as error:
+        for append in group:
+            _fail(append, error)
+        if not isinstance(error, Exception):
+            raise
+
+
+def _finish(group: list[_Append], placed: dict[UUID, Row]) -> list[_Append]:
+    """Answer those whose messages have a place; the others are left."""
+    left: list[_Append] = []
+    next_sequence = {key: row["next_sequence"] for key, row in placed.items()}
+    for append in group:
+        key = append.conversation
+        if key not in placed:
+            left.append(append)
+            continue
+        first, at = next_sequence[key], placed[key]["at"]
+        next_sequence[key] += len(append.drafts)
+        if not append.done.done():
+            append.done.set_result(
+                [draft.stored(key, first + i, at) for i, draft in enumerate(append.drafts)]
+            )
+    return left
 
 
 def _fail(append: _Append, error: BaseException) -> None:

@@ -9,6 +9,39 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+class Rounds:
+    """Runs `work` for as long as `is_waiting` says that there is some, at most `at_once` times."""
+
+    def __init__(
+        self, work: Callable[[], Awaitable[None]], is_waiting: Callable[[], bool], at_once: int
+    ) -> None:
+        self._work = work
+        self._is_waiting = is_waiting
+        self._at_once = at_once
+        self._running: set[asyncio.Task[None]] = set()
+
+    def start(self) -> None:
+        """There may be something to do."""
+        if self._is_waiting() and len(self._running) < self._at_once:
+            task = asyncio.create_task(self._run())
+            self._running.add(task)
+            task.add_done_callback(self._ended)
+
+    async def drain(self) -> None:
+        """Wait for what is under way."""
+        while self._running:
+            await asyncio.wait(self._running)
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        self._running.discard(task)
+        self.start()
+
+    async def _run(self) -> None:
+        # Whatever else becomes ready in this turn of the loop comes along.
+        await asyncio.sleep(0)
+        await self._work()
+
+
 class Batches(Generic[Item, Result]):
     """Collects single questions and has `answer` deal with many at once, in order.
 
@@ -23,30 +56,17 @@ class Batches(Generic[Item, Result]):
         largest: int = 500,
     ) -> None:
         self._answer = answer
-        self._at_once = at_once
         self._largest = largest
         self._waiting: deque[tuple[Item, asyncio.Future[Result]]] = deque()
-        self._running: set[asyncio.Task[None]] = set()
+        self._rounds = Rounds(self._work, lambda: bool(self._waiting), at_once)
 
     async def ask(self, item: Item) -> Result:
         done: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, done))
-        self._start()
+        self._rounds.start()
         return await done
 
-    def _start(self) -> None:
-        while self._waiting and len(self._running) < self._at_once:
-            task = asyncio.create_task(self._run())
-            self._running.add(task)
-            task.add_done_callback(self._ended)
-
-    def _ended(self, task: "asyncio.Task[None]") -> None:
-        self._running.discard(task)
-        self._start()
-
-    async def _run(self) -> None:
-        # Whatever else becomes ready in this turn of the loop comes along.
-        await asyncio.sleep(0)
+    async def _work(self) -> None:
         taken = [self._waiting.popleft() for _ in range(min(len(self._waiting), self._largest))]
         live = [(item, done) for item, done in taken if not done.done()]
         if not live:

@@ -6,12 +6,14 @@ parameters and body (400).
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import unquote_to_bytes
 from uuid import UUID
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from conversations import exact
 from conversations.access import Access, Caller, Grant, Level
@@ -24,11 +26,15 @@ CONVERSATION = "conversationId"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request that was let in. `grant` is the conversation, where the path names one."""
+    """A request that was let in. `grant` is the conversation, where the path names one.
+
+    Of an endpoint that decides with what it writes it is None: `enter` decides without.
+    """
 
     request: Request
     caller: Caller
     grant: Grant | None
+    enter: Callable[[], Awaitable[Grant]]
 
     @property
     def user(self) -> str:
@@ -79,7 +85,7 @@ class Call:
 
     async def fields(self) -> Fields:
         """The body, a JSON object whatever its content type says."""
-        return Fields(exact.load_body(await self.request.body()))
+        return Fields(exact.load_body(await _body(self.request.receive)))
 
 
 Handler = Callable[[Call], Awaitable[Response]]
@@ -87,12 +93,16 @@ Handler = Callable[[Call], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A method and a path, the least level on the conversation it names, and what answers."""
+    """A method and a path, the least level on the conversation it names, and what answers.
+
+    `decides`: the handler has the level checked by the statement that writes.
+    """
 
     method: str
     path: str
     least: Level | None
     handler: Handler
+    decides: bool = False
 
     @property
     def is_for_agents(self) -> bool:
@@ -108,23 +118,21 @@ class Reception:
         self._access = access
 
     def route(self, endpoint: Endpoint) -> Route:
-        async def serve(request: Request) -> Response:
-            caller = await self._identify(request, endpoint.is_for_agents)
-            grant = None
-            if endpoint.least is not None:
-                conversation = _decoded(request.path_params[CONVERSATION])
-                grant = await self._access.enter(caller, conversation, endpoint.least)
-            return await endpoint.handler(Call(request, caller, grant))
+        return Route(endpoint.path, _Door(self, endpoint), methods=[endpoint.method])
 
-        return Route(endpoint.path, serve, methods=[endpoint.method])
+    async def enter(self, request: Request, caller: Caller, least: Level) -> Grant:
+        """The conversation that the path names."""
+        conversation = _decoded(request.path_params[CONVERSATION])
+        return await self._access.enter(caller, conversation, least)
 
-    async def _identify(self, request: Request, is_for_agents: bool) -> Caller:
-        authorization = request.headers.get("authorization")
+    async def identify(self, scope: Scope, is_for_agents: bool) -> Caller:
+        """The user, the agent, or both that the headers name."""
+        authorization = _header(scope, b"authorization")
         if not is_for_agents:
             if authorization is None:
                 raise Unauthorized("Authorization: a bearer token is required")
             return Caller(await self._tokens.user(bearer(authorization)))
-        key = request.headers.get("x-api-key")
+        key = _header(scope, b"x-api-key")
         if key is None:
             if authorization is None:
                 raise Unauthorized("X-API-Key: a known key is required")
@@ -138,6 +146,48 @@ class Reception:
         return Caller(user, agent)
 
 
+class _Door:
+    """The ASGI application of an endpoint.
+
+    Starlette would put layers for exceptions around a function; the guard does that already.
+    """
+
+    def __init__(self, reception: Reception, endpoint: Endpoint) -> None:
+        self._reception = reception
+        self._endpoint = endpoint
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        endpoint = self._endpoint
+        request = Request(scope, receive)
+        caller = await self._reception.identify(scope, endpoint.is_for_agents)
+        least = endpoint.least or Level.READER
+        enter = partial(self._reception.enter, request, caller, least)
+        grant = None if endpoint.least is None or endpoint.decides else await enter()
+        response = await endpoint.handler(Call(request, caller, grant, enter))
+        await response(scope, receive, send)
+
+
+def _header(scope: Scope, name: bytes) -> str | None:
+    for key, value in scope["headers"]:
+        if key == name:
+            text: str = value.decode("latin-1")
+            return text
+    return None
+
+
+async def _body(receive: Receive) -> bytes:
+    chunks: list[bytes] = []
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        chunks.append(message.get("body", b""))
+        if not message.get("more_body"):
+            return b"".join(chunks)
+
+
 def _decoded(raw: str) -> str:
     """Routes match the path as it was sent, so that an encoded slash stays in its segment."""
+    if "%" not in raw:
+        return raw
     return unquote_to_bytes(raw).decode("utf-8", "replace")

@@ -1,6 +1,7 @@
 """A message that is not stored yet, and the reading of one from a request."""
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -53,12 +54,12 @@ class Draft:
     def in_epoch(self, epoch: int) -> "Draft":
         return replace(self, epoch=epoch)
 
-    def row(self, conversation: UUID) -> tuple[Any, ...]:
-        """The arguments of append_messages.sql."""
-        title = self.title
+    def row(self, conversation: UUID, further: int) -> tuple[Any, ...]:
+        """A message of append_messages.sql: so many places after the first one there."""
         return (
             self.id,
             conversation,
+            further,
             self.role,
             self.channel,
             self.visibility,
@@ -69,17 +70,14 @@ class Draft:
             self.agent,
             self.parent,
             self.epoch,
-            self.preview,
-            title,
-            None if title is None else title.casefold(),
         )
 
-    def stored(self, conversation: UUID, placed: Row) -> dict[str, Any]:
+    def stored(self, conversation: UUID, sequence: int, at: datetime) -> dict[str, Any]:
         """The row that it has become."""
         return {
             "id": self.id,
             "conversation_id": conversation,
-            "sequence": placed["sequence"],
+            "sequence": sequence,
             "role": self.role,
             "channel": self.channel,
             "visibility": self.visibility,
@@ -90,7 +88,7 @@ class Draft:
             "agent_id": self.agent,
             "parent_message_id": self.parent,
             "memory_epoch": self.epoch,
-            "created_at": placed["created_at"],
+            "created_at": at,
         }
 
     def check_repeats(self, row: Row, conversation: UUID) -> None:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from contract import MemoryClient
 from conversations.access import Access, Level
 from conversations.appends import Appends
 from conversations.calls import Endpoint
@@ -44,7 +43,7 @@ class Services:
         database: Database,
         access: Access,
         appends: Appends,
-        plugin: MemoryClient,
+        search: Search,
         responses: Responses | None,
     ) -> "Services":
         return cls(
@@ -53,7 +52,7 @@ class Services:
             Forks(database),
             Members(database),
             Transfers(database),
-            Search(database, plugin),
+            search,
             Context(database),
             Memory(database),
             Summaries(database),
@@ -65,7 +64,7 @@ def endpoints(of: Services) -> list[Endpoint]:
     """The table of the API, the busiest first: routes are tried in order."""
     c, a = _CONVERSATION, _AGENT
     return [
-        Endpoint("POST", f"{c}/messages", Level.WRITER, of.messages.append),
+        Endpoint("POST", f"{c}/messages", Level.WRITER, of.messages.append, decides=True),
         Endpoint("GET", f"{c}/messages", Level.READER, of.messages.list_page),
         Endpoint("GET", f"{a}/context", Level.READER, of.context.read),
         Endpoint("POST", f"{a}/messages", Level.WRITER, of.messages.append_many),

@@ -27,26 +27,33 @@ from contract import (
     Unavailable,
 )
 from conversations.answers import Row
+from conversations.embeddings import Embeddings
 from conversations.statements import SCHEMA, load
 from postgres.database import Database
 from serving.metrics import Metrics
 
 _ROWS = 500
+_BYTES = 8 * 1024 * 1024
 _CHARACTERS = 2 * 1024 * 1024
 _IDLE_SECONDS = 0.2
-# How long to rest after a round, in rounds: appends come first.
-_REST = 2.0
+# Nobody waits for the index, since what is appended meanwhile is found in the outbox. So appends
+# come first: while that many arrive in a second, each round is followed by a rest that is longer.
+_BUSY = 200.0
+_REST = 4.0
 _ELSEWHERE_SECONDS = 2.0
 _LONGEST_PAUSE = 5.0
 _NAMESPACES_KNOWN = 100_000
-_FORGOTTEN_AT_ONCE = 8
+_AT_ONCE = 8
 
 log = logging.getLogger(__name__)
 
 
+NAMESPACE = "custom:conv:"
+
+
 def namespace_of(group: UUID) -> str:
     """Where the plugin keeps the messages of a group."""
-    return f"custom:conv:{group}"
+    return f"{NAMESPACE}{group}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +66,16 @@ class _Entry:
 class Index:
     """Empties the outbox for as long as `run` runs."""
 
-    def __init__(self, database: Database, plugin: MemoryClient, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        database: Database,
+        plugin: MemoryClient,
+        embeddings: Embeddings,
+        metrics: Metrics,
+    ) -> None:
         self._database = database
         self._plugin = plugin
+        self._embeddings = embeddings
         self._known: set[UUID] = set()
         self._told = metrics.counter(
             "outbox_told_total", "What the plugin was told, by action.", ("action",)
@@ -87,12 +101,14 @@ class Index:
     async def _work(self, connection: asyncpg.Connection) -> None:
         away_until = 0.0
         pause = _IDLE_SECONDS
+        newest, looked = 0, 0.0
         while True:
             began = time.monotonic()
             # Asked of the connection that has the lock: when that is gone, so is the lock.
-            await connection.execute(load("add_words"), _ROWS)
+            await connection.execute(load("add_words"), _ROWS, None)
+            rows: list[asyncpg.Record] = []
             if began >= away_until:
-                rows = await connection.fetch(load("take_outbox"), _ROWS)
+                rows = await connection.fetch(load("take_outbox"), _ROWS, _BYTES)
                 try:
                     for run in _runs(rows):
                         await self._tell(run)
@@ -102,8 +118,15 @@ class Index:
                     self._known.clear()
                     pause = min(pause * 2, _LONGEST_PAUSE)
                     away_until = time.monotonic() + pause
-            # Nobody waits for the index: what is appended meanwhile is found in the outbox.
-            await asyncio.sleep(max(_IDLE_SECONDS, _REST * (time.monotonic() - began)))
+                    rows = []
+            before, newest = newest, await connection.fetchval(load("newest_in_outbox"))
+            now = time.monotonic()
+            is_busy = newest - before > _BUSY * (now - looked)
+            looked = now
+            if is_busy:
+                await asyncio.sleep(max(_IDLE_SECONDS, _REST * (now - began)))
+            elif not rows:
+                await asyncio.sleep(_IDLE_SECONDS)
 
     async def count(self) -> None:
         """Before the metrics are shown."""
@@ -115,10 +138,8 @@ class Index:
         if action == "write":
             await self._write(run)
         elif action == "forget":
-            for start in range(0, len(run), _FORGOTTEN_AT_ONCE):
-                await asyncio.gather(
-                    *(self._forget(row) for row in run[start : start + _FORGOTTEN_AT_ONCE])
-                )
+            for start in range(0, len(run), _AT_ONCE):
+                await asyncio.gather(*(self._forget(row) for row in run[start : start + _AT_ONCE]))
             await self._done([row["id"] for row in run])
         else:
             for row in run:
@@ -127,64 +148,83 @@ class Index:
         self._told.labels(action).inc(len(run))
 
     async def _write(self, rows: Sequence[Row]) -> None:
-        entries = [
-            _Entry(
-                row["id"],
-                row["group_id"],
-                BatchWrite(
-                    namespace=namespace_of(row["group_id"]),
-                    content=row["content"],
-                    kind="fact",
-                    source="user" if row["role"] == "user" else "agent",
-                    id=row["message_id"],
-                    created_at=row["created_at"],
-                ),
-            )
-            for row in rows
-            # Deleted meanwhile, or without words, such as an image: nothing to find.
-            if row["content"] is not None and row["content"].strip()
-        ]
-        for group in {entry.group for entry in entries} - self._known:
-            await self._make_namespace(group)
-        refused: list[int] = []
+        # Deleted meanwhile, or without words, such as an image: nothing to find.
+        spoken = [row for row in rows if row["content"] is not None and row["content"].strip()]
+        entries = await self._entries(spoken)
+        silent = {row["id"] for row in rows} - {entry.id for entry in entries}
+        await self._done(list(silent))
+        groups = list({entry.group for entry in entries} - self._known)
+        for start in range(0, len(groups), _AT_ONCE):
+            await asyncio.gather(*map(self._make_namespace, groups[start : start + _AT_ONCE]))
         if entries and await self._plugin.supports("batch"):
-            refused = await self._write_batch(entries)
-        else:
-            for entry in entries:
-                refused += await self._write_one(entry)
+            entries = await self._write_batch(entries)
+        await self._write_each(entries)
+
+    async def _entries(self, rows: Sequence[Row]) -> list[_Entry]:
+        vectors = await self._embeddings.of_messages([row["content"] for row in rows])
+        return [_entry(row, vector) for row, vector in zip(rows, vectors, strict=True)]
+
+    async def _write_batch(self, entries: list[_Entry]) -> list[_Entry]:
+        """All in one request; what is left are those that it failed for."""
+        try:
+            results = await self._plugin.batch([entry.write for entry in entries])
+        except BadRequest:
+            return entries
+        pairs = list(zip(entries, results, strict=True))
+        await self._done([e.id for e, result in pairs if not isinstance(result, BatchFailure)])
+        return [entry for entry, result in pairs if isinstance(result, BatchFailure)]
+
+    async def _write_each(self, entries: list[_Entry]) -> None:
+        """Each in a request of its own: one after the other in a group, several groups at once."""
+        queues: dict[UUID, list[_Entry]] = {}
+        for entry in entries:
+            queues.setdefault(entry.group, []).append(entry)
+        written: list[int] = []
+        refused: list[int] = []
+        limit = asyncio.Semaphore(_AT_ONCE)
+
+        async def write(queue: list[_Entry]) -> None:
+            async with limit:
+                for entry in queue:
+                    is_taken = await self._write_one(entry)
+                    (written if is_taken else refused).append(entry.id)
+
+        ends = await asyncio.gather(*map(write, queues.values()), return_exceptions=True)
         if refused:
             self._refused.inc(len(refused))
             log.warning("the plugin refused messages", extra={"messages": len(refused)})
             await self._database.execute(load("refuse_outbox"), refused)
-        await self._done([row["id"] for row in rows if row["id"] not in set(refused)])
+        # Those before a failure are done, so that there is progress however often it fails.
+        await self._done(written)
+        for end in ends:
+            if isinstance(end, BaseException):
+                raise end
 
-    async def _write_batch(self, entries: list[_Entry]) -> list[int]:
-        """All in one request; those that it failed for alone. The ids of what is refused."""
-        try:
-            results = await self._plugin.batch([entry.write for entry in entries])
-        except BadRequest:
-            failed = entries
-        else:
-            pairs = zip(entries, results, strict=True)
-            failed = [entry for entry, result in pairs if isinstance(result, BatchFailure)]
-        return [key for entry in failed for key in await self._write_one(entry)]
-
-    async def _write_one(self, entry: _Entry) -> list[int]:
-        """Alone, into a namespace made anew if it has to be; the id when it is refused."""
-        for _ in range(2):
+    async def _write_one(self, entry: _Entry) -> bool:
+        """Alone, into a namespace made anew if it has to be; whether the plugin took it."""
+        write = entry.write
+        for _ in range(3):
             try:
-                await self._plugin.write(entry.write.namespace, entry.write)
+                await self._plugin.write(write.namespace, write)
             except NotFound:
                 await self._make_namespace(entry.group)
             except (BadRequest, Forbidden) as error:
                 log.info("refused", extra={"status": error.status})
-                return [entry.id]
+                if write.embedding is None:
+                    return False
+                # Such as a plugin that takes vectors of another dimension: words alone will do.
+                write = write.model_copy(update={"embedding": None})
             else:
-                return []
-        return [entry.id]
+                return True
+        return False
 
     async def _make_namespace(self, group: UUID) -> None:
-        await self._plugin.put_namespace(namespace_of(group), NamespaceUpsert(kind="custom"))
+        try:
+            await self._plugin.put_namespace(namespace_of(group), NamespaceUpsert(kind="custom"))
+        except (BadRequest, Forbidden) as error:
+            # Its messages will be refused, one by one; the others must not wait for that.
+            log.warning("the plugin refused a namespace", extra={"status": error.status})
+            return
         if len(self._known) >= _NAMESPACES_KNOWN:
             self._known.clear()
         self._known.add(group)
@@ -207,6 +247,20 @@ class Index:
     async def _done(self, ids: list[int]) -> None:
         if ids:
             await self._database.execute(load("done_outbox"), ids)
+
+
+def _entry(row: Row, vector: list[float] | None) -> _Entry:
+    write = BatchWrite(
+        namespace=namespace_of(row["group_id"]),
+        content=row["content"],
+        kind="fact",
+        source="user" if row["role"] == "user" else "agent",
+        id=row["message_id"],
+        created_at=row["created_at"],
+    )
+    if vector is not None:
+        write = write.model_copy(update={"embedding": vector})
+    return _Entry(row["id"], row["group_id"], write)
 
 
 def _runs(rows: Sequence[Row]) -> list[list[Row]]:

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from conversations import answers
 from conversations.answers import Row, answer
 from conversations.appends import Appended, Appends, append_in, stored
-from conversations.calls import Call
+from conversations.calls import CONVERSATION, Call
 from conversations.drafts import Draft, agent_drafts, user_draft
 from conversations.errors import BadRequest, NotFound
 from conversations.memory import newest_epoch, start_epoch
@@ -65,9 +65,14 @@ class Messages:
         return int(row["sequence"])
 
     async def append(self, call: Call) -> Response:
-        """A message of a user."""
-        draft = user_draft(await call.fields(), call.user)
-        appended = await self._appends.add(call.conversation, [draft])
+        """A message of a user. The statement that stores it asks whether the user may write."""
+        try:
+            draft = user_draft(await call.fields(), call.user)
+        except Exception:
+            await call.enter()  # who may not write learns nothing of the body
+            raise
+        key = call.key(CONVERSATION, "conversation")
+        appended = await self._appends.add(key, [draft], asker=call.user)
         return answer(201 if appended.is_new else 200, answers.message(appended.rows[0]))
 
     async def append_many(self, call: Call) -> Response:

@@ -16,6 +16,7 @@ import orjson
 
 from conversations.answers import Row
 from conversations.appends import append_in
+from conversations.batches import Batches
 from conversations.drafts import Draft
 from conversations.errors import BadRequest, Conflict, Forbidden, NotFound, Unavailable
 from conversations.ids import new_id
@@ -77,6 +78,7 @@ class Recorder:
         self.text = text
         self._idle = timedelta(seconds=idle)
         self._retention = timedelta(seconds=retention)
+        self._newest = Batches(self._find_newest)
 
     async def start(
         self,
@@ -209,8 +211,16 @@ class Recorder:
 
     async def newest(self, conversation: UUID) -> Row | None:
         """The newest recording that can be replayed, with its true length."""
-        row = await self._database.fetchrow(load("newest_recording"), conversation, self._retention)
+        row = await self._newest.ask(conversation)
         return None if row is None else await self.text.current(row)
+
+    async def _find_newest(self, asked: list[UUID]) -> list[Row | None]:
+        """For all who ask at the same time, such as followers who come back."""
+        found: list[Row | None] = [None] * len(asked)
+        rows = await self._database.fetch(load("newest_recording"), asked, self._retention)
+        for row in rows:
+            found[row["place"] - 1] = row
+        return found
 
     async def cancel(self, conversation: UUID) -> bool:
         """Ask the agent to stop; whether anything was in progress."""

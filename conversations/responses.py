@@ -1,6 +1,8 @@
 """Responses in progress: agents record them, users follow, resume and cancel them."""
 
 import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from typing import Any
 from uuid import UUID
 
@@ -95,8 +97,11 @@ class Responses:
             raise BadRequest(field, f"the recording has {row['length']} characters")
         if not is_stream:
             return await self._whole(call, row, offset)
-        events = until_stopping(call.request, self._tails.follow(row, call.user, offset))
-        return StreamingResponse(events, media_type="text/event-stream", headers=_STREAM_HEADERS)
+        events = self._tails.follow(row, call.user, offset)
+        # Before the answer begins, so that a store that is busy is a 503 and no broken stream.
+        first = await anext(events, b"")
+        rest = until_stopping(call.request, _continued(first, events))
+        return StreamingResponse(rest, media_type="text/event-stream", headers=_STREAM_HEADERS)
 
     async def _whole(self, call: Call, row: Row, offset: int) -> Response:
         text = await self._recorder.text.read(row["id"], offset)
@@ -114,6 +119,14 @@ class Responses:
         asked = await asked_conversations(call)
         found = await self._recorder.in_progress(asked, call.user)
         return answer(200, {"conversationIds": [key for key in asked if key in found]})
+
+
+async def _continued(first: bytes, events: AsyncGenerator[bytes]) -> AsyncIterator[bytes]:
+    async with aclosing(events):
+        if first:
+            yield first
+        async for event in events:
+            yield event
 
 
 class NoResponses:

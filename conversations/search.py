@@ -13,14 +13,24 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+import asyncpg
 from starlette.responses import Response
 
-from contract import MAX_LIMIT, Memory, MemoryClient, MemoryPluginError, SearchRequest
+from contract import (
+    MAX_LIMIT,
+    BadRequest,
+    Memory,
+    MemoryClient,
+    MemoryPluginError,
+    SearchRequest,
+    SearchResponse,
+)
 from conversations import answers
 from conversations.answers import Row, answer
 from conversations.calls import Call
+from conversations.embeddings import Embeddings
 from conversations.highlights import excerpt
-from conversations.index import namespace_of
+from conversations.index import NAMESPACE, namespace_of
 from conversations.statements import load
 from postgres.database import Database
 
@@ -30,6 +40,7 @@ MAX_CONVERSATIONS = 100
 # What a plugin can be expected to take in one request.
 _NAMESPACES = 1000
 _PLUGIN_SECONDS = 2.0
+_WORDS = 500
 _RANK = 60  # reciprocal rank fusion: how little the first places differ
 
 log = logging.getLogger(__name__)
@@ -37,12 +48,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Question:
-    """A search as it is carried out: the words, where, and up to which message."""
+    """A search as it is carried out: the words, where, and up to which message.
+
+    `namespaces` is where the plugin looks; `groups` are theirs, or None for all that the user sees.
+    """
 
     user: str
     query: str
     top: int
-    groups: list[UUID]
+    namespaces: list[str]
+    groups: list[UUID] | None
     paths: list[tuple[UUID, int, int]] | None
     before: tuple[datetime, int] | None
 
@@ -65,14 +80,15 @@ class Question:
 class Search:
     """Endpoint 19."""
 
-    def __init__(self, database: Database, plugin: MemoryClient) -> None:
+    def __init__(self, database: Database, plugin: MemoryClient, embeddings: Embeddings) -> None:
         self._database = database
         self._plugin = plugin
+        self._embeddings = embeddings
 
     async def search(self, call: Call) -> Response:
         """The best messages that the user may see."""
         question = await self._question(call)
-        if not question.groups:
+        if not question.namespaces:
             return answer(200, {"data": [], "backend": "postgres"})
         found = await self._by_plugin(question)
         backend = "plugin"
@@ -95,18 +111,20 @@ class Search:
                 raise fields.refuse("before", "must be a message that you can see")
             before = (row["created_at"], row["sequence"])
         if not within:
-            rows = await self._database.fetch(load("groups_of_user"), call.user)
-            groups = [row["group_id"] for row in rows]
-            return Question(call.user, query, top, groups, None, before)
+            names = await self._database.fetchval(load("groups_of_user"), call.user, NAMESPACE)
+            return Question(call.user, query, top, names, None, None, before)
         rows = await self._database.fetch(load("paths_of"), within, call.user)
         groups = list({row["group_id"] for row in rows})
         paths = [(row["id"], row["first"], row["until"]) for row in rows]
-        return Question(call.user, query, top, groups, paths, before)
+        names = [namespace_of(group) for group in groups]
+        return Question(call.user, query, top, names, groups, paths, before)
 
     async def _by_postgres(self, question: Question) -> list[tuple[Row, float]]:
         arguments = question.arguments(question.query, question.groups)
         # First, so that a message that gets its words in between is not missed.
-        waiting = await self._database.fetch(load("search_outbox"), *arguments, question.top, True)
+        waiting, is_cut = await self._waiting(question, without_words=True)
+        while is_cut and await self._database.execute(load("add_words"), _WORDS, question.user):
+            pass  # too many to look at one by one
         rows = await self._database.fetch(load("search_words"), *arguments, question.top)
         found: dict[UUID, tuple[Row, float]] = {
             row["id"]: (row, row["score"]) for row in [*waiting, *rows]
@@ -117,8 +135,9 @@ class Search:
     async def _by_plugin(self, question: Question) -> list[tuple[Row, float]] | None:
         """None where the plugin cannot answer, or where what it found does not suffice."""
         # First, so that a message that reaches the plugin in between is not missed.
-        arguments = question.arguments(question.query, question.groups)
-        waiting = await self._database.fetch(load("search_outbox"), *arguments, question.top, False)
+        waiting, is_cut = await self._waiting(question, without_words=False)
+        if is_cut:
+            return None  # the plugin is far behind
         try:
             memories, is_cut = await self._ask(question)
         except MemoryPluginError as error:
@@ -134,27 +153,41 @@ class Search:
             return None
         return merged
 
+    async def _waiting(
+        self, question: Question, *, without_words: bool
+    ) -> tuple[list[asyncpg.Record], bool]:
+        """What is found in the outbox, and whether there was more than was looked at."""
+        arguments = question.arguments(question.query, question.groups)
+        rows = await self._database.fetch(
+            load("search_outbox"), *arguments, question.top, without_words
+        )
+        is_cut = bool(rows) and rows[-1]["id"] is None
+        return (rows[:-1] if is_cut else rows), is_cut
+
     async def _ask(self, question: Question) -> tuple[list[Memory], bool]:
         """What the plugin finds, best first, and whether there may be more."""
-        names = [namespace_of(group) for group in question.groups]
+        vector = await self._embeddings.of_query(question.query)
+        names = question.namespaces
         pieces = [names[i : i + _NAMESPACES] for i in range(0, len(names), _NAMESPACES)]
-        answers_ = await asyncio.gather(
-            *(
-                self._plugin.search(
-                    SearchRequest(
-                        namespaces=piece,
-                        query=question.query,
-                        limit=MAX_LIMIT,
-                    ),
-                    timeout=_PLUGIN_SECONDS,
-                )
-                for piece in pieces
-            )
-        )
+        try:
+            answers_ = await asyncio.gather(*(self._ask_for(it, question, vector) for it in pieces))
+        except BadRequest:
+            if vector is None:
+                raise
+            # Such as a plugin that takes vectors of another dimension: words alone will do.
+            answers_ = await asyncio.gather(*(self._ask_for(it, question, None) for it in pieces))
         memories = [memory for one in answers_ for memory in one.memories]
         if len(pieces) > 1:
             memories.sort(key=lambda memory: -(memory.score or 0.0))
         return memories, any(len(one.memories) >= MAX_LIMIT for one in answers_)
+
+    async def _ask_for(
+        self, names: list[str], question: Question, vector: list[float] | None
+    ) -> SearchResponse:
+        request = SearchRequest(
+            namespaces=names, query=question.query, embedding=vector, limit=MAX_LIMIT
+        )
+        return await self._plugin.search(request, timeout=_PLUGIN_SECONDS)
 
     async def _results(
         self, found: Sequence[tuple[Row, float]], query: str

@@ -48,6 +48,13 @@ class Settings(ServerSettings, DatabaseSettings, PluginSettings):
     cors_origins: str | None = setting(
         None, "Browser origins that may call, separated by commas, such as https://chat.example."
     )
+    embed_url: str | None = setting(
+        None,
+        "Base URL of an OpenAI-compatible API that makes embeddings. Without it, searches go by"
+        " words alone.",
+    )
+    embed_model: str | None = setting(None, "The model that makes embeddings.")
+    embed_api_key: str | None = setting(None, "Key of that API; better set in the environment.")
     max_body: int = setting(16 * 1024 * 1024, "Largest request body in bytes.", at_least=1024)
 
     def check(self) -> None:
@@ -65,6 +72,8 @@ class Settings(ServerSettings, DatabaseSettings, PluginSettings):
             )
         if self.resumer == "redis" and not self.redis_url:
             raise BadSetting("--resumer redis needs MEMORY_CONVERSATIONS_REDIS_URL")
+        if (self.embed_url is None) != (self.embed_model is None):
+            raise BadSetting("--embed-url and --embed-model must be given together, or neither")
         try:
             read_agent_keys(self.agent_keys)
         except ValueError as error:

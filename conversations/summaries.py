@@ -96,6 +96,4 @@ class Summaries:
                 await connection.execute(
                     load("retitle"), call.conversation, title, title.casefold()
                 )
-        return draft.stored(
-            call.conversation, {"sequence": until["sequence"], "created_at": created_at}
-        )
+        return draft.stored(call.conversation, until["sequence"], created_at)

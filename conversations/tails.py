@@ -7,10 +7,11 @@ reaches the revoked.
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from uuid import UUID
 
 from conversations.answers import Row, encode
+from conversations.batches import Batches
 from conversations.errors import Unavailable
 from conversations.recorder import IN_PROGRESS, TextLog
 from conversations.statements import load
@@ -41,6 +42,8 @@ class Tail:
         self._changed = asyncio.Event()
         self._event: tuple[int, int, bytes] = (-1, -1, b"")
         self.reading = asyncio.Lock()
+        self.opening = asyncio.Lock()
+        self.is_open = False
 
     @property
     def is_over(self) -> bool:
@@ -92,8 +95,9 @@ class Tails:
         self._text = text
         self._tails: dict[UUID, Tail] = {}
         self._wanted = asyncio.Event()
+        self._members = Batches(self._are_members)
 
-    async def follow(self, row: Row, user: str, start: int) -> AsyncIterator[bytes]:
+    async def follow(self, row: Row, user: str, start: int) -> AsyncGenerator[bytes]:
         """The events of a recording from a character on, until it ends or the user is shut out."""
         tail = self._tails.get(row["id"])
         if tail is None:
@@ -104,8 +108,7 @@ class Tails:
         try:
             # Somebody who was let in again after a revocation follows anew.
             tail.revoked.discard(user)
-            await self._update(tail, await self._state(tail))
-            if self._may_not(tail, user):
+            if not await self._open(tail, user) or self._may_not(tail, user):
                 return
             beginning = {
                 "recordingId": row["id"],
@@ -120,6 +123,23 @@ class Tails:
             del tail.followers[me]
             if not tail.followers:
                 self._tails.pop(tail.key, None)
+
+    async def _open(self, tail: Tail, user: str) -> bool:
+        """Know the recording, and that the user may see what is known of it.
+
+        The first who follows reads; a thousand who come back at once do not.
+        """
+        async with tail.opening:
+            if not tail.is_open:
+                await self._update(tail, await self._state(tail))
+                tail.is_open = True
+                return True
+        return await self._members.ask((tail.group, user))
+
+    async def _are_members(self, asked: list[tuple[UUID, str]]) -> list[bool]:
+        groups, users = zip(*asked, strict=True)
+        rows = await self._database.fetch(load("are_members"), groups, users)
+        return [row["is_member"] for row in rows]
 
     async def _events(self, tail: Tail, user: str, start: int) -> AsyncIterator[bytes]:
         while not self._may_not(tail, user):
@@ -179,13 +199,19 @@ class Tails:
                 text = await self._text.read(tail.key, tail.length)
             users = list(set(tail.followers.values()))
             rows = await self._database.fetch(load("still_members"), tail.group, users)
-            tail.revoked |= set(users) - {row["user_id"] for row in rows}
+            revoked = set(users) - {row["user_id"] for row in rows}
+            # Followers who come wake nobody: a thousand that come back at once would else wake
+            # each other a million times.
+            is_new = bool(text) or not revoked <= tail.revoked
+            tail.revoked |= revoked
             if text:
                 tail.add(text)
             # An end is told after all of the text, which may have grown since the state was read.
             if state["status"] != IN_PROGRESS and tail.length >= state["length"]:
+                is_new = is_new or not tail.is_over
                 tail.status, tail.message = state["status"], state["message_id"]
-            tail.tell()
+            if is_new:
+                tail.tell()
 
 
 def sse(event: str, key: str, data: object) -> bytes:

@@ -2,12 +2,17 @@ placed AS MATERIALIZED (
     SELECT
         written.*,
         locked.group_id,
-        written.channel = 'HISTORY' AND written.visibility = 'user' AS is_visible,
-        (locked.next_sequence - 1 + row_number() OVER (
-            PARTITION BY written.conversation_id ORDER BY written.place
-        ))::integer AS sequence,
-        greatest((SELECT clock_timestamp()), locked.last_at) AS created_at
-    FROM written
+        locked.next_sequence + written.further AS sequence,
+        locked.at AS created_at
+    FROM unnest(
+        $12::uuid[], $13::uuid[], $14::integer[], $15::text[], $16::text[], $17::text[],
+        $18::text[], $19::boolean[], $20::text[], $21::text[], $22::text[], $23::uuid[],
+        $24::integer[]
+    ) WITH ORDINALITY AS written (
+        id, conversation_id, further, role, channel, visibility,
+        content, is_list, metadata, user_id, agent_id, parent_message_id,
+        memory_epoch, place
+    )
     JOIN locked ON locked.id = written.conversation_id
 ),
 stored AS (
@@ -24,46 +29,32 @@ queued AS (
     INSERT INTO outbox (action, group_id, message_id)
     SELECT 'write', group_id, id
     FROM placed
-    WHERE is_visible
+    WHERE channel = 'HISTORY' AND visibility = 'user'
     ORDER BY place
-),
-counted AS (
-    SELECT
-        conversation_id,
-        max(sequence) + 1 AS next_sequence,
-        max(created_at) AS last_at,
-        bool_or(is_visible) AS is_visible,
-        (array_agg(preview ORDER BY sequence DESC) FILTER (WHERE is_visible))[1] AS preview,
-        (array_agg(title ORDER BY sequence) FILTER (WHERE title IS NOT NULL))[1] AS title,
-        (array_agg(title_folded ORDER BY sequence) FILTER (WHERE title IS NOT NULL))[1]
-            AS title_folded,
-        bool_or(is_visible AND role = 'user') AS has_user_message
-    FROM placed
-    GROUP BY conversation_id
 ),
 moved AS (
     UPDATE conversations AS stored
     SET
-        next_sequence = counted.next_sequence,
-        last_at = counted.last_at,
+        next_sequence = locked.next_sequence + locked.count,
+        last_at = locked.at,
         updated_at = CASE
-            WHEN counted.is_visible THEN greatest(counted.last_at, stored.updated_at)
+            WHEN locked.is_visible THEN greatest(locked.at, stored.updated_at)
             ELSE stored.updated_at
         END,
         last_preview = CASE
-            WHEN counted.is_visible THEN counted.preview ELSE stored.last_preview
+            WHEN locked.is_visible THEN locked.preview ELSE stored.last_preview
         END,
-        has_user_message = stored.has_user_message OR counted.has_user_message,
+        has_user_message = stored.has_user_message OR locked.has_user_message,
         title = CASE
-            WHEN stored.title IS NULL AND NOT stored.has_user_message THEN counted.title
+            WHEN stored.title IS NULL AND NOT stored.has_user_message THEN locked.title
             ELSE stored.title
         END,
         title_folded = CASE
             WHEN stored.title IS NULL AND NOT stored.has_user_message
-                THEN coalesce(counted.title_folded, '')
+                THEN coalesce(locked.title_folded, '')
             ELSE stored.title_folded
         END
-    FROM counted
-    WHERE stored.id = counted.conversation_id
+    FROM locked
+    WHERE stored.id = locked.id
 )
-SELECT id, sequence, created_at FROM placed
+SELECT id, next_sequence, at FROM locked

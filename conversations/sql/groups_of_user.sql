@@ -1,1 +1,2 @@
-SELECT group_id FROM memberships WHERE user_id = $1
+-- The namespaces of all groups that the user $1 can see; $2 is what they begin with.
+SELECT coalesce(array_agg($2::text || group_id), '{}') FROM memberships WHERE user_id = $1

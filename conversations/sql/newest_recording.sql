@@ -1,11 +1,16 @@
--- The newest recording of a conversation; one that ended longer than $2 ago is forgotten.
+-- The newest recording of each of the conversations $1; one that ended longer than $2 ago is
+-- forgotten.
 SELECT
-    recording.id, recording.conversation_id, recording.group_id, recording.agent_id, recording.user_id,
-    recording.message_id, recording.store, recording.status, recording.length,
+    asked.place, recording.id, recording.conversation_id, recording.group_id, recording.agent_id,
+    recording.user_id, recording.message_id, recording.store, recording.status, recording.length,
     recording.cancel_requested, recording.ending, recording.created_at, recording.updated_at
-FROM recordings AS recording
-WHERE
-    recording.conversation_id = $1
-    AND (recording.status = 'in_progress' OR recording.updated_at > clock_timestamp() - $2::interval)
-ORDER BY recording.created_at DESC, recording.id
-LIMIT 1
+FROM unnest($1::uuid[]) WITH ORDINALITY AS asked (conversation_id, place)
+CROSS JOIN LATERAL (
+    SELECT *
+    FROM recordings AS one
+    WHERE
+        one.conversation_id = asked.conversation_id
+        AND (one.status = 'in_progress' OR one.updated_at > clock_timestamp() - $2::interval)
+    ORDER BY one.created_at DESC, one.id
+    LIMIT 1
+) AS recording

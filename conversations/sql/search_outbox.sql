@@ -1,5 +1,6 @@
 -- As search_words, among the messages that the plugin does not have yet; $10: only those whose words
--- are not in their table yet either.
+-- are not in their table yet either. Not more than 5,000 are looked at: where there may be more, a
+-- row without an id says so.
 WITH asked AS MATERIALIZED (
     SELECT
         memory_conversations.search_terms($2) AS terms,
@@ -18,8 +19,10 @@ waiting AS MATERIALIZED (
     JOIN messages AS message ON message.id = outbox.message_id
     LEFT JOIN words ON words.message_id = message.id
     WHERE
-        membership.user_id = $1
-        AND membership.group_id = ANY($3::uuid[])
+        -- Mostly it is empty, and that is seen at once, however many groups there are.
+        EXISTS (SELECT FROM outbox)
+        AND membership.user_id = $1
+        AND ($3::uuid[] IS NULL OR membership.group_id = ANY($3))
         AND NOT (outbox.has_words AND $10::boolean)
         AND
 -- include: allowed
@@ -45,7 +48,7 @@ scored AS MATERIALIZED (
     FROM waiting
     CROSS JOIN asked
 )
-SELECT
+(SELECT
     message.id, message.conversation_id, message.sequence, message.role, message.channel,
     message.visibility, message.content, message.is_list, message.metadata, message.user_id,
     message.agent_id, message.parent_message_id, message.memory_epoch, message.created_at,
@@ -55,4 +58,9 @@ FROM scored
 JOIN messages AS message ON message.id = scored.id
 WHERE scored.score >= 0.49 OR scored.holds
 ORDER BY greatest(scored.score, 0.1) DESC, message.created_at DESC, message.id
-LIMIT $9
+LIMIT $9)
+UNION ALL
+SELECT
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0
+FROM waiting
+HAVING count(*) = 5000

@@ -1,4 +1,4 @@
--- Messages that the user $1 may see with the words of $2, in the groups $3, within the paths $4 to
+-- Messages that the user $1 may see with the words of $2, in the groups $3 (or all), within the paths $4 to
 -- $6 and before the place ($7, $8), best first, $9 at most. First those that have every word; where
 -- these are too few, those that have any; where nothing has, those that hold the query as it is
 -- written, among the newest. Every look is bounded.
@@ -13,7 +13,9 @@ home AS MATERIALIZED (
         memory_conversations.group_mark(membership.group_id) AS mark,
         greatest(2000 / count(*) OVER (), $9) AS bound
     FROM memberships AS membership
-    WHERE membership.user_id = $1 AND membership.group_id = ANY($3::uuid[])
+    WHERE
+        membership.user_id = $1
+        AND ($3::uuid[] IS NULL OR membership.group_id = ANY($3))
 ),
 has_every AS MATERIALIZED (
     SELECT found.id, 1.0::double precision AS score

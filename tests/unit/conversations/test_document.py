@@ -20,7 +20,8 @@ METHODS = ("get", "post", "patch", "delete")
 
 def served() -> dict[tuple[str, str], Endpoint]:
     nothing: Any = None  # what answers is not asked
-    everything = endpoints(Services.on(nothing, nothing, nothing, nothing, None))
+    finder = search.Search(nothing, nothing, nothing)
+    everything = endpoints(Services.on(nothing, nothing, nothing, finder, None))
     return {(endpoint.method.lower(), endpoint.path): endpoint for endpoint in everything}
 
 

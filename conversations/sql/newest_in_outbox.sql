@@ -1,0 +1,1 @@
+SELECT last_value FROM outbox_id_seq
