@@ -49,7 +49,9 @@ def dashboard_routes(worker: Worker) -> list[Route]:
     """The routes."""
     pages = Dashboard(worker)
     return [
+        Route("/", pages.home, methods=["GET"]),
         Route("/dashboard", pages.home, methods=["GET"]),
+        Route("/dashboard/", pages.home, methods=["GET"]),
         Route("/dashboard/login", pages.login_form, methods=["GET"]),
         Route("/dashboard/login", pages.login, methods=["POST"]),
         Route("/dashboard/logout", pages.logout, methods=["POST"]),
@@ -200,7 +202,7 @@ def _asked(request: Request) -> dict[str, Any]:
         "type": given.get("type") if given.get("type") in MEMORY_TYPES else None,
         "chosen": chosen,
         "owner": None if not chosen else SHARED if chosen == SHARED_CHOICE else chosen,
-        "page": int(page) if page.isascii() and page.isdigit() and int(page[:9]) > 0 else 1,
+        "page": max(int(page[:9]), 1) if page.isascii() and page.isdigit() else 1,
     }
 
 

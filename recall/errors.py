@@ -103,7 +103,8 @@ def answer(error: Exception, scope: Scope) -> Response | None:  # noqa: ARG001 -
             return _unavailable("the memory plugin does not answer; try again soon")
         case BadRequest():
             field = str((error.details or {}).get("field", "content"))
-            return envelope(400, "bad_request", error.message, [(field, error.message)])
+            reason = error.message.removeprefix(f"{field}: ")
+            return envelope(400, "bad_request", error.message, [(field, reason)])
         case NotFound() | Forbidden() | ContractViolation():
             return _unavailable("the memory plugin does not do what it should; look at its log")
         case MemoryPluginError():

@@ -3,6 +3,7 @@
 A bad line does not stop the rest.
 """
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -102,6 +103,7 @@ async def _write(
 
 def _values(body: bytes, result: Imported) -> Iterator[tuple[int, Any]]:
     """The values of a body with their lines; in an array the first is line 1."""
+    body = body.removeprefix(BOM_UTF8)
     if body.lstrip()[:1] == b"[":
         try:
             values = load_json(body)

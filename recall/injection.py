@@ -250,12 +250,14 @@ def _apply(request: dict[str, Any], edit: Edit) -> None:
     *way, name = edit.path
     parent: Any = request
     for step in way:
+        # The same object may stand in a request twice, and only this one changes.
+        parent[step] = copy.copy(parent[step])
         parent = parent[step]
     match edit.action:
         case "first":
-            parent[name].insert(0, edit.value)
+            parent[name] = [edit.value, *parent[name]]
         case "last":
-            parent[name].append(edit.value)
+            parent[name] = [*parent[name], edit.value]
         case "before":
             parent[name] = edit.value + parent[name]
         case "behind":

@@ -116,6 +116,24 @@ class Ledger:
         )
         return owner
 
+    async def ids(self, selection: Selection) -> list[str]:
+        """The memories of a selection by owner, type and session, as far as recall wrote them."""
+        rows = await self._database.fetch(
+            STATEMENTS.load("list_ids"),
+            list(selection.owners),
+            selection.type,
+            selection.session_id,
+        )
+        return [str(row["id"]) for row in rows]
+
+    async def owners_of(self, ids: Sequence[str]) -> dict[str, str]:
+        """Whose memories these are, as far as recall wrote them."""
+        rows = await self._database.fetch(
+            "SELECT id, owner FROM memories WHERE id = ANY($1::uuid[])",
+            [UUID(memory_id) for memory_id in ids],
+        )
+        return {str(row["id"]): row["owner"] for row in rows}
+
     async def with_access(self, memories: Sequence[Memory]) -> list[Memory]:
         """The memories with what is known of their use."""
         if not memories:

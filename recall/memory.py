@@ -4,6 +4,7 @@ The contract's own fields cannot hold a key, a type or a session, so these trave
 `propagation`, which a plugin keeps and returns unchanged.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,8 @@ import contract
 from contract import format_time
 
 MemoryType = Literal["factual", "episodic", "procedural", "semantic"]
+MemoryKind = Literal["fact", "summary", "checkpoint"]
+MemorySource = Literal["agent", "runtime", "user"]
 MEMORY_TYPES: Final[tuple[MemoryType, ...]] = get_args(MemoryType)
 
 SHARED: Final = ""
@@ -23,10 +26,13 @@ SHARED: Final = ""
 SHARED_NAMESPACE: Final = "custom:recall:shared"
 HEALTH_NAMESPACE: Final = "custom:recall:health"
 MAX_OWNER: Final = 200
+MAX_METADATA: Final = 16 * 1024
+"""Bytes of JSON."""
 FORM: Final = 1
 
 _PLAIN_OWNER = re.compile(r"[A-Za-z0-9_.\-]{1,200}")
 _EXTRACTION_FIELDS = frozenset({"category", "polarity", "speaker", "source", "extractedAt"})
+_TEXT_OR_NONE = (str, type(None))
 _EXTRACTION_SOURCES = frozenset({"llm_response", "user_message"})
 
 
@@ -50,8 +56,8 @@ class Memory:
     expires_at: datetime | None = None
     access_count: int = 0
     last_accessed_at: datetime | None = None
-    kind: Literal["fact", "summary", "checkpoint"] = "fact"
-    source: Literal["agent", "runtime", "user"] = "user"
+    kind: MemoryKind = "fact"
+    source: MemorySource = "user"
     embedded_with: str | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -136,37 +142,65 @@ def is_owner(value: object) -> bool:
     )
 
 
+def is_metadata(value: Mapping[str, Any]) -> bool:
+    """Whether it is small enough to be a memory's metadata."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return len(text.encode()) <= MAX_METADATA
+
+
 def from_row(row: contract.Memory, api_key_id: str) -> Memory:
     """A plugin's row as a memory of the owner in whose namespace it lies.
 
     A row that recall did not write is `factual`, with its id as its key.
     """
-    note = row.propagation
+    return make(
+        str(row.id),
+        api_key_id,
+        row.content,
+        row.kind,
+        row.source,
+        row.created_at,
+        row.expires_at,
+        row.propagation,
+    )
+
+
+def make(
+    id_: str,
+    api_key_id: str,
+    content: str,
+    kind: MemoryKind,
+    source: MemorySource,
+    created_at: datetime,
+    expires_at: datetime | None,
+    note: Mapping[str, Any] | None,
+) -> Memory:
+    """A memory out of the fields of a row; `note` is its `propagation`."""
     if note is None or note.get("v") != FORM or not _is_ours(note):
         return Memory(
-            id=str(row.id),
+            id=id_,
             api_key_id=api_key_id,
-            key=str(row.id),
-            content=row.content,
-            created_at=row.created_at,
-            updated_at=row.created_at,
-            expires_at=row.expires_at,
-            kind=row.kind,
-            source=row.source,
+            key=id_,
+            content=content,
+            created_at=created_at,
+            updated_at=created_at,
+            expires_at=expires_at,
+            kind=kind,
+            source=source,
         )
     return Memory(
-        id=str(row.id),
+        id=id_,
         api_key_id=api_key_id,
         key=note["key"],
-        content=row.content,
+        content=content,
         type=note["type"],
         session_id=note["sessionId"],
         metadata=note["metadata"],
-        created_at=_time(note["createdAt"], row.created_at),
-        updated_at=_time(note["updatedAt"], row.created_at),
-        expires_at=row.expires_at,
-        kind=row.kind,
-        source=row.source,
+        created_at=_time(note["createdAt"], created_at),
+        updated_at=_time(note["updatedAt"], created_at),
+        expires_at=expires_at,
+        kind=kind,
+        source=source,
         embedded_with=note.get("embeddedWith"),
     )
 
@@ -179,7 +213,7 @@ def _is_ours(note: Mapping[str, Any]) -> bool:
         and isinstance(note.get("metadata"), dict)
         and isinstance(note.get("createdAt"), str)
         and isinstance(note.get("updatedAt"), str)
-        and isinstance(note.get("embeddedWith"), str | None)
+        and isinstance(note.get("embeddedWith"), _TEXT_OR_NONE)
     )
 
 

@@ -1,9 +1,9 @@
 """The plugin as recall uses it: its extensions where it lists them, bounded work where not."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from contract import (
     CAPABILITIES,
@@ -25,17 +25,19 @@ from contract import (
     Unavailable,
 )
 from contract import Memory as Row
-from recall.memory import Memory, from_row, namespace_of
+from recall.memory import SHARED_NAMESPACE, Memory, from_row, namespace_of
+from recall.rows import read_found
 from recall.selection import Selection
 
 MAX_SCANNED: Final = 10_000
 """Rows that recall looks through by itself on a plugin without `filter` and `browse`."""
-MAX_SEARCHED: Final = 200_000
-"""Rows that a listing with a text looks through on a plugin that has both."""
 MAX_NAMESPACES: Final = 1000
 _BATCH = 200
+_BATCH_CHARACTERS = 2_000_000
 _AT_ONCE = 16
 _LONG = 20.0
+
+Forgotten = Literal["deleted", "missing", "elsewhere"]
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,8 @@ class Plugin:
     async def write_rows(self, writes: Sequence[BatchWrite]) -> None:
         """Write rows; a namespace that is missing is made."""
         await self._ensure({write.namespace for write in writes} - self._known)
-        for start in range(0, len(writes), _BATCH):
-            await self._write_some(writes[start : start + _BATCH])
+        for part in _batches(writes):
+            await self._write_some(part)
 
     async def _write_some(self, writes: Sequence[BatchWrite]) -> None:
         homeless = await self._try_write(writes)
@@ -114,21 +116,31 @@ class Plugin:
 
     async def forget(self, namespace: str, memory_id: str) -> bool:
         """Delete one memory; whether it was there."""
-        try:
-            await self.client.forget(memory_id, requested_by_namespace=namespace)
-        except (NotFound, Forbidden):
-            return False
-        return True
+        return await self._forget(namespace, memory_id) == "deleted"
 
     async def forget_all(self, namespace: str, ids: Sequence[str]) -> int:
         """Delete many memories of a namespace, and return how many were there."""
+        return list((await self.forget_each(namespace, ids)).values()).count("deleted")
+
+    async def forget_each(self, namespace: str, ids: Sequence[str]) -> dict[str, Forgotten]:
+        """Delete many memories of a namespace, and tell what became of each."""
         gate = asyncio.Semaphore(_AT_ONCE)
 
-        async def forget(memory_id: str) -> bool:
+        async def forget(memory_id: str) -> Forgotten:
             async with gate:
-                return await self.forget(namespace, memory_id)
+                return await self._forget(namespace, memory_id)
 
-        return sum(await _all(forget(memory_id) for memory_id in ids))
+        fates = await _all(forget(memory_id) for memory_id in ids)
+        return dict(zip(ids, fates, strict=True))
+
+    async def _forget(self, namespace: str, memory_id: str) -> Forgotten:
+        try:
+            await self.client.forget(memory_id, requested_by_namespace=namespace)
+        except NotFound:
+            return "missing"
+        except Forbidden:
+            return "elsewhere"
+        return "deleted"
 
     async def drop(self, namespace: str) -> None:
         """Delete a namespace with all that it holds."""
@@ -155,6 +167,20 @@ class Plugin:
         rows, _ = await self.look_through([namespace], {})
         return next((row for row in rows if str(row.id) == memory_id), None)
 
+    async def is_nowhere(self, memory_id: str) -> bool:
+        """Whether the plugin says that no namespace has this memory; False: nobody knows."""
+        if not await self.client.supports("get"):
+            return False
+        # Asked about a namespace that does not exist, a plugin could mean that by its 404.
+        await self._ensure({SHARED_NAMESPACE} - self._known)
+        try:
+            await self.client.get(memory_id, namespace=SHARED_NAMESPACE)
+        except NotFound:
+            return True
+        except Forbidden:
+            return False
+        return False
+
     async def search(
         self,
         selection: Selection,
@@ -172,36 +198,16 @@ class Plugin:
             scanned = await self.scan(selection)
             return [(memory, 0.0) for memory in scanned.memories[:limit]]
         asked = limit if filtered or not selection.where else MAX_LIMIT
-        rows = await _all(
-            self._search_some(names, asked, query, vector, selection.where if filtered else {})
+        where = selection.where if filtered else {}
+        answers = await _all(
+            self.client.search_bytes(_search(names, asked, query, vector, where))
             for names in _parts(list(namespaces), MAX_NAMESPACES)
         )
-        found = [
-            (from_row(row, namespaces[row.namespace]), row.score or 0.0)
-            for row in (row for part in rows for row in part)
-            if row.namespace in namespaces
-        ]
+        found = [pair for answer in answers for pair in read_found(answer, namespaces)]
         matching = [pair for pair in found if selection.matches(pair[0])]
-        if len(rows) > 1:
+        if len(answers) > 1:
             matching.sort(key=lambda it: (-it[1], -it[0].created_at.timestamp(), it[0].id))
         return matching[:limit]
-
-    async def _search_some(
-        self,
-        names: list[str],
-        limit: int,
-        query: str | None,
-        vector: list[float] | None,
-        where: dict[str, str],
-    ) -> list[Row]:
-        asked: dict[str, Any] = {"namespaces": names, "limit": limit}
-        if query is not None:
-            asked["query"] = query
-        if vector is not None:
-            asked["embedding"] = vector
-        if where:
-            asked["where"] = where
-        return (await self.client.search(SearchRequest(**asked))).memories
 
     async def scan(self, selection: Selection) -> Scan:
         """Everything that matches, newest first, as far as it is looked through."""
@@ -209,36 +215,54 @@ class Plugin:
         memories: list[Memory] = []
         truncated = False
         for names in _parts(list(namespaces), MAX_NAMESPACES):
-            rows, cut = await self.look_through(names, selection.where)
-            truncated = truncated or cut
-            found = (from_row(row, namespaces[row.namespace]) for row in rows)
-            memories += [memory for memory in found if selection.matches(memory)]
+            async for rows, is_cut in self._parts_of(names, selection.where):
+                truncated = truncated or is_cut
+                found = (from_row(row, namespaces[row.namespace]) for row in rows)
+                memories += [memory for memory in found if selection.matches(memory)]
         memories.sort(key=newest_first)
         return Scan(memories, truncated)
 
     async def look_through(self, names: list[str], where: dict[str, str]) -> tuple[list[Row], bool]:
         """The rows of some namespaces, as many as recall looks through; whether there are more."""
+        found: list[Row] = []
+        truncated = False
+        async for rows, is_cut in self._parts_of(names, where):
+            found += rows
+            truncated = truncated or is_cut
+        return found, truncated
+
+    async def _parts_of(
+        self, names: list[str], where: dict[str, str]
+    ) -> AsyncIterator[tuple[list[Row], bool]]:
+        """The same page by page; true with a page behind which more was left out.
+
+        A plugin that filters and browses is read to its end.
+        """
         if not await self.client.supports("list"):
-            return await self._newest_of_each(names)
-        features = await self.client.supports("filter"), await self.client.supports("browse")
-        bound = MAX_SEARCHED if all(features) else MAX_SCANNED
-        rows: list[Row] = []
+            yield await self._newest_of_each(names)
+            return
+        filters, browses = (
+            await self.client.supports("filter"),
+            await self.client.supports("browse"),
+        )
+        read = 0
         cursor: str | None = None
-        while len(rows) < bound:
-            page, cursor = await self.page(names, where if features[0] else {}, cursor)
-            rows += page
-            if cursor is None:
-                return rows, False
-        return rows, True
+        while True:
+            rows, cursor = await self.page(names, where if filters else {}, cursor)
+            read += len(rows)
+            is_cut = cursor is not None and read >= MAX_SCANNED and not (filters and browses)
+            yield rows, is_cut
+            if cursor is None or is_cut:
+                return
 
     async def _newest_of_each(self, names: list[str]) -> tuple[list[Row], bool]:
-        found = await _all(self._search_some([name], MAX_LIMIT, None, None, {}) for name in names)
+        found = await _all(self.newest_rows(name) for name in names)
         cut = any(len(rows) == MAX_LIMIT for rows in found)
         return [row for rows in found for row in rows], cut
 
     async def newest_rows(self, name: str) -> list[Row]:
         """The newest rows of a namespace."""
-        return await self._search_some([name], MAX_LIMIT, None, None, {})
+        return (await self.client.search(_search([name], MAX_LIMIT))).memories
 
     async def page(
         self, names: list[str], where: dict[str, str], cursor: str | None, size: int = MAX_PAGE
@@ -334,6 +358,23 @@ def _write(
     return BatchWrite(**fields)
 
 
+def _search(
+    names: list[str],
+    limit: int,
+    query: str | None = None,
+    vector: list[float] | None = None,
+    where: dict[str, str] | None = None,
+) -> SearchRequest:
+    asked: dict[str, Any] = {"namespaces": names, "limit": limit}
+    if query is not None:
+        asked["query"] = query
+    if vector is not None:
+        asked["embedding"] = vector
+    if where:
+        asked["where"] = where
+    return SearchRequest(**asked)
+
+
 def _failure(code: str, message: str) -> MemoryPluginError:
     match code:
         case "bad_request":
@@ -343,6 +384,20 @@ def _failure(code: str, message: str) -> MemoryPluginError:
         case "unavailable":
             return Unavailable(message)
     return ContractViolation(message)
+
+
+def _batches(writes: Sequence[BatchWrite]) -> Iterator[list[BatchWrite]]:
+    """The writes in parts, none of them too large a request for a plugin."""
+    part: list[BatchWrite] = []
+    size = 0
+    for write in writes:
+        size += len(write.content)
+        if part and (len(part) == _BATCH or size > _BATCH_CHARACTERS):
+            yield part
+            part, size = [], len(write.content)
+        part.append(write)
+    if part:
+        yield part
 
 
 def _parts(names: list[str], size: int) -> list[list[str]]:

@@ -4,7 +4,7 @@ import json
 from typing import Final
 
 from recall.memory import Memory
-from recall.words import WORD, query_words
+from recall.words import query_words
 
 WHOLE_QUERY: Final = 20
 WORD_IN_KEY: Final = 6
@@ -17,52 +17,33 @@ class Query:
     def __init__(self, text: str) -> None:
         self._whole = text.strip().lower()
         self.words = query_words(text)
-        # Words are compared from their start, so only those with the same first letter matter.
-        self._by_initial: dict[str, list[str]] = {}
-        for word in self.words:
-            self._by_initial.setdefault(word[0], []).append(word)
 
     def score(self, memory: Memory) -> int:
         """The page's points: whole query 20 each, a word 6 in the key and 3 each in the text."""
         content, key = memory.content.lower(), memory.key.lower()
-        own = memory.caller_metadata
+        own = memory.caller_metadata if memory.metadata else None
         metadata = json.dumps(own, ensure_ascii=False).lower() if own else ""
-        if not self._may_match(f"{content}\n{key}\n{metadata}"):
-            return 0
-        points = WHOLE_QUERY * sum(self._stands_in(text) for text in (content, key, metadata))
-        points += WORD_IN_TEXT * (self._count(content) + self._count(metadata))
-        return points + WORD_IN_KEY * len(self._found(key))
-
-    def _may_match(self, text: str) -> bool:
-        """A quick look: most memories have nothing to do with a query."""
-        return self._whole in text or any(word in text for word in self.words)
+        points = WORD_IN_TEXT * len(self._found(content)) + WORD_IN_KEY * len(set(self._found(key)))
+        if metadata:
+            points += WORD_IN_TEXT * len(self._found(metadata))
+        if self._whole:
+            points += WHOLE_QUERY * sum(map(self._stands_in, (content, key, metadata)))
+        return points
 
     def _stands_in(self, text: str) -> bool:
         """Whether the whole query stands in the text from the start of a word."""
-        if not self._whole:
-            return False
         place = text.find(self._whole)
         while place > 0 and self._whole[0].isalnum() and text[place - 1].isalnum():
             place = text.find(self._whole, place + 1)
         return place >= 0
 
-    def _count(self, text: str) -> int:
-        if not text:
-            return 0
-        known = self._by_initial
-        return sum(
-            found.startswith(word)
-            for found in WORD.findall(text)
-            if found[0] in known
-            for word in known[found[0]]
-        )
-
-    def _found(self, text: str) -> set[str]:
-        known = self._by_initial
-        return {
-            word
-            for found in WORD.findall(text)
-            if found[0] in known
-            for word in known[found[0]]
-            if found.startswith(word)
-        }
+    def _found(self, text: str) -> list[str]:
+        """The query's words in the text, as often as a word of the text begins with one."""
+        found = []
+        for word in self.words:
+            place = text.find(word)
+            while place >= 0:
+                if place == 0 or not text[place - 1].isalnum():
+                    found.append(word)
+                place = text.find(word, place + 1)
+        return found

@@ -1,6 +1,5 @@
 """The bodies and queries that REST and MCP take, checked field by field."""
 
-import json
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import parse_qsl
 
@@ -18,12 +17,11 @@ from contract import BadRequest
 from contract.model import load_json
 from contract.scalars import WHOLE, Content, JsonObject, Text, Time
 from recall.errors import Invalid, invalid, refused
-from recall.memory import MAX_OWNER, SHARED, MemoryType, is_owner
+from recall.memory import MAX_METADATA, MAX_OWNER, SHARED, MemoryType, is_metadata, is_owner
 from recall.retrieval import MAX_BUDGET, Scope
 
 MAX_CONTENT = 100_000
 MAX_KEY = 512
-MAX_METADATA = 16 * 1024
 MAX_SESSION = 512
 
 
@@ -34,7 +32,7 @@ def _check_owner(value: str) -> str:
 
 
 def _check_metadata(value: dict[str, Any]) -> dict[str, Any]:
-    if len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()) > MAX_METADATA:
+    if not is_metadata(value):
         raise ValueError(f"must have at most {MAX_METADATA} bytes of JSON")
     return value
 

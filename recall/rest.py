@@ -119,10 +119,8 @@ class MemoryApi:
     async def delete_many(self, request: Request) -> Response:
         body = read_body(DeleteBody, await request.body())
         if body.ids is not None:
-            deleted = 0
-            for one in dict.fromkeys(body.ids):
-                if (memory_id := _uuid(one)) is not None:
-                    deleted += await self._store.delete(memory_id)
+            ids = {memory_id for one in body.ids if (memory_id := _uuid(one)) is not None}
+            deleted = await self._store.delete_anywhere(sorted(ids))
         else:
             selection = Selection(
                 (body.apiKeyId or "",),

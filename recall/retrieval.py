@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final, Literal
 
 from recall.memory import SHARED, Memory, MemoryType, now
@@ -84,8 +85,23 @@ class Retrieved:
         return sum(one.tokens for one in self.ranked)
 
 
-def relevance(memory: Memory, query: str) -> int:
-    """How well a memory answers a query by its words; 0: not at all."""
+def relevance(memory: Any, query: str) -> int:
+    """How well a memory answers a query by its words; 0: not at all.
+
+    It may also be the object that REST shows, or anything with `content`, `key` and `metadata`.
+    """
+    if not isinstance(memory, Memory):
+        get = memory.get if isinstance(memory, Mapping) else partial(getattr, memory)
+        moment = now()
+        memory = Memory(
+            id="",
+            api_key_id=SHARED,
+            key=get("key", ""),
+            content=get("content", ""),
+            metadata=get("metadata", None) or {},
+            created_at=moment,
+            updated_at=moment,
+        )
     return Query(query).score(memory)
 
 

@@ -33,7 +33,9 @@ class Settings(ServerSettings, DatabaseSettings, PluginSettings):
         " in the environment.",
     )
     upstream_timeout: float = setting(
-        600.0, "Seconds of silence after which the upstream is given up (504).", at_least=0.1
+        600.0,
+        "Seconds of silence after which a silent upstream is answered with 504.",
+        at_least=0.1,
     )
     embedding_key: str | None = setting(
         None, "Key for the embedding server of the memory settings; better set in the environment."

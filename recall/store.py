@@ -11,11 +11,21 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, Literal
 
-from contract import MemoryClient
+from contract import BadRequest, MemoryClient
 from language.embedder import Embedder
 from recall.ledger import Ledger, Writing
 from recall.locks import Locks
-from recall.memory import SHARED, Memory, MemoryType, from_row, memory_id, namespace_of, now
+from recall.memory import (
+    MAX_METADATA,
+    SHARED,
+    Memory,
+    MemoryType,
+    from_row,
+    is_metadata,
+    memory_id,
+    namespace_of,
+    now,
+)
 from recall.plugin import Plugin, Scan, walk
 from recall.selection import Selection
 
@@ -187,14 +197,23 @@ class MemoryStore:
 
     async def delete(self, memory_id_: str, *, api_key_id: str | None = None) -> bool:
         """Delete a memory; whether there was one."""
-        owner = await self._owner_of(memory_id_, api_key_id)
-        if owner is None:
-            return False
-        async with self._writing([memory_id_], is_edit=True) as writing:
-            was_there = await self.plugin.forget(namespace_of(owner), memory_id_)
-            if writing is not None:
-                await writing.deleted(owner, [memory_id_])
-        return was_there
+        if api_key_id is not None:
+            return await self.delete_ids(api_key_id, [memory_id_]) == 1
+        return await self.delete_anywhere([memory_id_]) == 1
+
+    async def delete_anywhere(self, ids: Sequence[str]) -> int:
+        """Delete memories of any owners, and return how many there were."""
+        owners = {} if self.ledger is None else await self.ledger.owners_of(ids)
+        by_owner: dict[str, Ids] = {}
+        for memory_id_, owner in owners.items():
+            by_owner.setdefault(owner, []).append(memory_id_)
+        deleted = 0
+        for owner, own in by_owner.items():
+            deleted += await self.delete_ids(owner, own)
+        strangers = [memory_id_ for memory_id_ in ids if memory_id_ not in owners]
+        for start in range(0, len(strangers), 200):
+            deleted += await self._delete_strangers(strangers[start : start + 200])
+        return deleted
 
     async def delete_ids(self, owner: str, ids: Sequence[str]) -> int:
         """Delete some memories of an owner, and return how many there were."""
@@ -265,7 +284,11 @@ class MemoryStore:
 
     async def export(self, selection: Selection) -> AsyncIterator[Memory]:
         """All that match, the oldest first."""
-        found = (await self.plugin.scan(selection)).memories
+        if await self.plugin.client.supports("list"):
+            # To the end: what is missing in an export is lost.
+            found = [it async for part in walk(self.plugin, selection) for it in part]
+        else:
+            found = (await self.plugin.scan(selection)).memories
         found.sort(key=lambda memory: (memory.created_at, memory.id))
         for start in range(0, len(found), 500):
             for memory in await self.with_access(found[start : start + 500]):
@@ -356,16 +379,38 @@ class MemoryStore:
             async for memories in walk(self.plugin, selection):
                 yield [memory.id for memory in memories]
             return
+        if self.ledger is not None and selection.is_countable:
+            # Behind the newest that a search shows there may be more, and the ledger knows them.
+            yield await self.ledger.ids(selection)
         while found := (await self.plugin.scan(selection)).memories:
             yield [memory.id for memory in found]
 
     async def _delete_owner(self, owner: str) -> int:
-        count = await self.count(Selection((owner,)))
+        everything = Selection((owner,))
+        count = await self.count(everything)
+        if self.ledger is not None and not await self.is_browsable():
+            known = await self.ledger.sizes(everything, everybody=False)
+            count = max(count, known.count)
         async with self._writing([], is_edit=True) as writing:
             await self.plugin.drop(namespace_of(owner))
             if writing is not None:
                 await writing.deleted_all(owner)
         return count
+
+    async def _delete_strangers(self, ids: Ids) -> int:
+        """Delete rows that recall did not write: nobody but the plugin knows where they lie."""
+        deleted = 0
+        for owner in await self.owners():
+            async with self._writing(ids, is_edit=True) as writing:
+                fates = await self.plugin.forget_each(namespace_of(owner), ids)
+                gone = [id_ for id_, fate in fates.items() if fate == "deleted"]
+                if writing is not None and gone:
+                    await writing.deleted(owner, gone)
+            deleted += len(gone)
+            ids = [id_ for id_, fate in fates.items() if fate == "elsewhere"]
+            if not ids:
+                break
+        return deleted
 
     async def _owner_of(self, memory_id_: str, api_key_id: str | None) -> str | None:
         if api_key_id is not None:
@@ -374,7 +419,9 @@ class MemoryStore:
             owner = await self.ledger.owner_of(memory_id_)
             if owner is not None:
                 return owner
-        # A row that recall did not write: nobody knows where it lies.
+        # A row that recall did not write: nobody but the plugin knows where it lies.
+        if await self.plugin.is_nowhere(memory_id_):
+            return None
         for owner in await self.owners():
             if await self.plugin.get(owner, memory_id_) is not None:
                 return owner
@@ -424,12 +471,18 @@ def _merged(
             kind=draft.kind or "fact",
             source=source,
         )
+    metadata = old.metadata | (draft.metadata or {})
+    if source == "user" and draft.metadata and not is_metadata(metadata):
+        raise BadRequest(
+            f"metadata: must have at most {MAX_METADATA} bytes of JSON with what is stored",
+            details={"field": "metadata"},
+        )
     return replace(
         old,
         content=draft.content,
         type=draft.type or old.type,
         session_id=old.session_id if draft.session_id is None else draft.session_id,
-        metadata=old.metadata | (draft.metadata or {}),
+        metadata=metadata,
         updated_at=_after(old.updated_at) if draft.updated_at is None else draft.updated_at,
         expires_at=expires_at,
         source=source,

@@ -179,7 +179,8 @@ async function summarize() {
   if (owner() !== undefined) body.apiKeyId = owner();
   const dry = await ask("POST", "/api/memory/summarize", { ...body, dryRun: true });
   if (!dry.originalCount) return tell("No memory is older than 30 days: there is nothing to summarise.");
-  const words = `${plural(dry.originalCount, "memory")} older than 30 days would become ${plural(dry.summarizedCount, "summary")} and save ${dry.tokensSaved} tokens. The originals can be restored. Go on?`;
+  const saved = dry.tokensSaved < 0 ? `take ${-dry.tokensSaved} more tokens` : `save ${dry.tokensSaved} tokens`;
+  const words = `${plural(dry.originalCount, "memory")} older than 30 days would become ${plural(dry.summarizedCount, "summary")} and ${saved}. The originals can be restored. Go on?`;
   if (!confirm(words)) return tell("Nothing was changed.");
   const done = await ask("POST", "/api/memory/summarize", body);
   tell(`${plural(done.originalCount, "memory")} summarised.`);

@@ -133,12 +133,29 @@ class TestMemories:
         assert "<img src=x" not in html
 
     @pytest.mark.parametrize(
-        "query", ["page=abc", "page=0", "type=zzz", "page=-1", "q=%00", "q=%ff"]
+        "query",
+        [
+            *("page=abc", "page=0", "page=-1", f"page={'1' * 5000}", "type=zzz", "q=%00", "q=%ff"),
+            *("apiKeyId=%0a", f"apiKeyId={'x' * 500}"),
+        ],
     )
     def test_an_address_that_makes_no_sense_shows_what_does(
         self, rest: httpx.Client, query: str
     ) -> None:
         assert rest.get(f"/dashboard/memory?{query}").status_code == 200
+
+    @pytest.mark.parametrize("path", ["/", "/dashboard", "/dashboard/"])
+    def test_the_short_addresses_lead_here(self, rest: httpx.Client, path: str) -> None:
+        answer = rest.get(path)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/dashboard/memory")
+
+    def test_text_from_right_to_left_begins_at_the_right(
+        self, page: Page, rest: httpx.Client, owner: str
+    ) -> None:
+        remember(rest, owner, "greeting", content="مرحبا بالعالم")
+        self.open(page, owner)
+        text = page.locator(".content")
+        assert text.evaluate("element => getComputedStyle(element).direction") == "rtl"
 
     def test_it_can_be_read_without_script(
         self, browser: Browser, server: Recall, rest: httpx.Client, owner: str

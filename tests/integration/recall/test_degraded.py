@@ -75,6 +75,25 @@ def test_memories_are_written_listed_filtered_changed_and_deleted(
     assert bare.get("/api/memory", params={"apiKeyId": owner}).json()["total"] == 0
 
 
+def test_a_deletion_reaches_all_that_match_however_many(bare: httpx.Client, owner: str) -> None:
+    # A search shows the newest 100, and the others lie behind them.
+    lines = [
+        {
+            "key": f"k{number}",
+            "content": f"{number}",
+            "type": "episodic" if number < 5 else "factual",
+        }
+        for number in range(106)
+    ]
+    imported = bare.post(f"/api/memory/import?apiKeyId={owner}", json=lines).json()
+    assert imported["imported"] == 106
+    answer = bare.post("/api/memory/delete", json={"apiKeyId": owner, "type": "episodic"})
+    assert answer.json() == {"deletedCount": 5}
+    answer = bare.post("/api/memory/delete", json={"apiKeyId": owner})
+    assert answer.json() == {"deletedCount": 101}
+    assert bare.get("/api/memory", params={"apiKeyId": owner}).json()["total"] == 0
+
+
 def test_memories_are_recalled(bare: httpx.Client, owner: str, model: Model) -> None:
     put(bare, owner, "k", content="I like green tea", sessionId="s")
     answer = bare.post(
@@ -110,6 +129,7 @@ def test_a_plugin_that_comes_late_is_used_when_it_is_there(
         recall(*flags, "--upstream-url", model.url, "--dev-auth") as server,
         httpx.Client(base_url=server.url, headers=MANAGEMENT, timeout=60) as client,
     ):
+        be_patient(server)
         assert client.get("/health").json()["status"] == "degraded"
         answer = client.post("/v1/chat/completions", json=ask, headers=key)
         assert answer.status_code == 200

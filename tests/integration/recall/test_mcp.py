@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -187,3 +188,14 @@ async def test_stdio_as_an_editor_starts_it(
         found = await call(client, "memory_search", query="stdio", **named)
         assert [it["content"] for it in found["memories"]] == ["by stdio"]
         assert len((await client.list_tools()).tools) == 6
+
+
+async def test_stdio_with_nothing_but_a_data_directory(tmp_path: Path, owner: str) -> None:
+    """The embedded PostgreSQL and the plugin come and go with it; the memories stay."""
+    arguments = ["mcp", "--data-dir", str(tmp_path / "data"), "--owner", owner]
+    parameters = StdioServerParameters(command=COMMAND, args=arguments)
+    async with Client(stdio_client(parameters)) as client:
+        await call(client, "memory_add", type="factual", key="k", content="kept by a child")
+    async with Client(stdio_client(parameters)) as client:
+        found = await call(client, "memory_search", query="child")
+        assert [it["content"] for it in found["memories"]] == ["kept by a child"]

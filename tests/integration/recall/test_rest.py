@@ -9,7 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from recall.memory import memory_id
+from contract import MemoryClient, MemoryWrite
+from recall.memory import memory_id, namespace_of
 from tests.integration.recall.server import Recall
 
 pytestmark = pytest.mark.anyio
@@ -99,6 +100,18 @@ class TestCreate:
         third = await put(api, owner, "k", expiresAt=None)
         assert third["expiresAt"] is None
         assert (await listed(api, owner))["total"] == 1
+
+    async def test_merged_metadata_have_the_same_limit(
+        self, api: httpx.AsyncClient, owner: str
+    ) -> None:
+        await put(api, owner, "k", metadata={"a": "x" * 10_000})
+        body = {"apiKeyId": owner, "key": "k", "content": "new", "metadata": {"b": "x" * 10_000}}
+        answer = await api.post("/api/memory", json=body)
+        assert answer.status_code == 400
+        assert [it["field"] for it in answer.json()["error"]["details"]] == ["metadata"]
+        [kept] = (await listed(api, owner))["data"]
+        assert kept["content"] == "content of k"
+        await put(api, owner, "k", metadata={"a": "short", "b": "x" * 10_000})
 
     async def test_without_an_owner_it_is_shared(self, api: httpx.AsyncClient, owner: str) -> None:
         answer = await api.post("/api/memory", json={"key": owner, "content": "for everybody"})
@@ -322,6 +335,33 @@ class TestDeleteMany:
         assert answer.json() == {"deletedCount": 2}
         assert (await listed(api, owner))["total"] == 1
 
+    async def test_ids_that_nobody_knows_are_asked_for_once_each(
+        self, api: httpx.AsyncClient, owner: str
+    ) -> None:
+        for number in range(5):
+            await put(api, f"{owner}-{number}", "k")
+        ids = [str(uuid.uuid4()) for _ in range(1000)]
+        # One request each for every owner took longer than anybody waits.
+        async with asyncio.timeout(30):
+            answer = await api.post("/api/memory/delete", json={"ids": ids})
+        assert answer.json() == {"deletedCount": 0}
+
+    async def test_rows_that_recall_did_not_write_are_found_by_their_id(
+        self, api: httpx.AsyncClient, owner: str, plugin_url: str
+    ) -> None:
+        await put(api, owner, "k")
+        ids = []
+        async with MemoryClient(plugin_url) as plugin:
+            for content in ("one", "two"):
+                write = MemoryWrite(content=content, kind="fact", source="agent")
+                ids.append(str((await plugin.write(namespace_of(owner), write)).id))
+        shown = (await api.get(f"/api/memory/{ids[0]}")).json()["memory"]
+        assert (shown["key"], shown["type"], shown["content"]) == (ids[0], "factual", "one")
+        assert (await api.delete(f"/api/memory/{ids[0]}")).json() == {"success": True}
+        answer = await api.post("/api/memory/delete", json={"ids": [*ids, str(uuid.uuid4())]})
+        assert answer.json() == {"deletedCount": 1}
+        assert [it["key"] for it in (await listed(api, owner))["data"]] == ["k"]
+
     async def test_by_filter(self, api: httpx.AsyncClient, owner: str) -> None:
         await put(api, owner, "a", type="episodic")
         await put(api, owner, "b", sessionId="s")
@@ -384,6 +424,14 @@ class TestExportImport:
         elsewhere = f"/api/memory/import?apiKeyId={owner}-2"
         assert (await api.post(elsewhere, json=rows)).json()["imported"] == 2
         assert (await listed(api, f"{owner}-2"))["total"] == 2
+
+    async def test_a_file_may_begin_with_a_byte_order_mark(
+        self, api: httpx.AsyncClient, owner: str
+    ) -> None:
+        path = f"/api/memory/import?apiKeyId={owner}"
+        for body in (b'{"key":"a","content":"one"}', b'[{"key":"b","content":"two"}]'):
+            result = (await api.post(path, content=b"\xef\xbb\xbf" + body)).json()
+            assert (result["imported"], result["errors"]) == (1, [])
 
     async def test_a_bad_line_does_not_stop_the_rest(
         self, api: httpx.AsyncClient, owner: str

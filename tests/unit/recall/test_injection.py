@@ -427,3 +427,14 @@ def test_numbers_doubled_keys_and_escapes_are_passed_on_as_they_were_written() -
 def test_what_is_not_one_json_object_is_no_document(body: bytes) -> None:
     with pytest.raises(NotADocument):
         Document(body)
+
+
+@pytest.mark.parametrize("placement", ["head", "tail"])
+def test_only_one_place_changes_where_an_object_stands_twice(placement: Placement) -> None:
+    question = {"role": "user", "content": "hi"}
+    answer = {"role": "assistant", "content": "hello"}
+    request = {"model": "o1", "messages": [question, answer, question]}
+    first, _, last = injected(request, placement=placement)["messages"]
+    changed, other = (first, last) if placement == "head" else (last, first)
+    assert BLOCK in changed["content"]
+    assert other == question == {"role": "user", "content": "hi"}

@@ -1,0 +1,70 @@
+"""How far recall looks through a plugin: to the end where it browses, else in bounds."""
+
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from contract import EXTENSIONS, MAX_PAGE, MemoryClient
+from contract.scalars import Extension
+from harness.example import create_app
+from recall.memory import Memory, memory_id, now
+from recall.selection import Selection
+from recall.store import MemoryStore
+
+pytestmark = pytest.mark.anyio
+OWNER = "ann"
+EVERYTHING = Selection((OWNER,))
+COUNT = MAX_PAGE + 200
+
+
+@asynccontextmanager
+async def filled(extensions: Collection[Extension]) -> AsyncIterator[MemoryStore]:
+    app = create_app(extensions=extensions)
+    client = MemoryClient("http://plugin", timeout=60, transport=httpx.ASGITransport(app))
+    moment = now()
+    async with client:
+        store = MemoryStore(client)
+        keys = [f"k{number}" for number in range(COUNT)]
+        await store.rewrite(
+            [
+                Memory(
+                    id=memory_id(OWNER, key),
+                    api_key_id=OWNER,
+                    key=key,
+                    content=f"about {key}",
+                    created_at=moment,
+                    updated_at=moment,
+                )
+                for key in keys
+            ]
+        )
+        yield store
+
+
+@pytest.fixture(autouse=True)
+def _small_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recall.plugin.MAX_SCANNED", MAX_PAGE)
+
+
+async def test_a_text_is_looked_for_in_everything_that_a_plugin_browses() -> None:
+    async with filled(EXTENSIONS) as store:
+        found = await store.scan(replace(EVERYTHING, text="ABOUT"))
+        assert (len(found.memories), found.truncated) == (COUNT, False)
+
+
+async def test_without_filter_and_browse_the_bound_holds_and_is_told() -> None:
+    async with filled(("batch", "list", "get")) as store:
+        found = await store.scan(EVERYTHING)
+        assert (len(found.memories), found.truncated) == (MAX_PAGE, True)
+
+
+@pytest.mark.parametrize("extensions", [EXTENSIONS, ("batch", "list")])
+async def test_an_export_is_whole_wherever_a_plugin_lists(
+    extensions: Collection[Extension],
+) -> None:
+    async with filled(extensions) as store:
+        keys = {memory.key async for memory in store.export(EVERYTHING)}
+        assert len(keys) == COUNT
