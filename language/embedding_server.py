@@ -61,7 +61,7 @@ class EmbeddingServer(ThreadingHTTPServer):
         super().__init__(address, _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002
-        """A client that has left is no error; of anything else only the kind is told."""
+        """A client that has left is not an error; of anything else only the kind is told."""
         error = sys.exception()
         if not isinstance(error, OSError):
             sys.stderr.write(f"embedding server: {type(error).__name__}\n")

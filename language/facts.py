@@ -72,13 +72,22 @@ def extract_facts_from_text(text: str, speaker: Speaker = "user") -> list[Fact]:
     """The facts that a text states about its author, or, from an assistant, about its reader.
 
     Of the last 64 Ki characters, secrets redacted; at most 50 facts, the last ones, in the order
-    of the text; of several with one key the last. Never raises.
+    of the text; of several with one key the last. Never raises: what is not a text states nothing.
     """
+    page = Page(text if isinstance(text, str) else "")
     facts: dict[str, Fact] = {}
-    for _, fact in find_facts(Page(text), speaker):
-        facts.pop(fact.key, None)
-        facts[fact.key] = fact
-    return list(facts.values())[-MAX_FACTS:]
+    known: set[str] = set()
+    # From the end, because the last ones count: what stands before them need not be read.
+    for start, places in reversed(list(_sentences(page, speaker))):
+        said = page.sentence(start, places[-1])
+        if said in known:
+            continue
+        known.add(said)
+        for _, fact in reversed(list(_facts_of(page, start, places, speaker))):
+            facts.setdefault(fact.key, fact)
+        if len(facts) >= MAX_FACTS:
+            break
+    return list(facts.values())[:MAX_FACTS][::-1]
 
 
 @dataclass(frozen=True)
@@ -94,15 +103,33 @@ class _Statement:
 
 def find_facts(page: Page, speaker: Speaker) -> Iterator[tuple[int, Fact]]:
     """The facts of a text one by one, each with the index where its statement begins."""
+    for start, places in _sentences(page, speaker):
+        yield from _facts_of(page, start, places, speaker)
+
+
+def _sentences(page: Page, speaker: Speaker) -> Iterator[tuple[int, list[int]]]:
+    """Where each sentence that may hold statements begins, and where these may."""
     starts = FIRST_PERSON_START if speaker == "user" else SECOND_PERSON_START
-    sentence, count, report = -1, 0, Report.NONE
+    sentence = -1
+    places: list[int] = []
     for found in starts.finditer(page.masked):
         start = page.sentence_start(found.start())
         if start != sentence:
-            sentence, count, report = start, 0, Report.NONE
-        if count >= _MOST_IN_SENTENCE:
-            continue
-        statement = _statement(page, found.start(), speaker)
+            if places:
+                yield sentence, places
+            sentence, places = start, []
+        places.append(found.start())
+    if places:
+        yield sentence, places
+
+
+def _facts_of(
+    page: Page, start: int, places: list[int], speaker: Speaker
+) -> Iterator[tuple[int, Fact]]:
+    """The facts of one sentence."""
+    count, report = 0, Report.NONE
+    for place in places:
+        statement = _statement(page, place, speaker)
         if statement is None:
             continue
         count += 1
@@ -116,6 +143,8 @@ def find_facts(page: Page, speaker: Speaker) -> Iterator[tuple[int, Fact]]:
             yield statement.start, fact
             if speaker == "user" and (second := _coordinated(page, statement)):
                 yield statement.object.end, second
+        if count >= _MOST_IN_SENTENCE:
+            return
 
 
 def _statement(page: Page, start: int, speaker: Speaker) -> _Statement | None:
@@ -137,10 +166,16 @@ def _statement(page: Page, start: int, speaker: Speaker) -> _Statement | None:
         named = _collapse(page.text[thing.start : thing.end])
         if re.match(r"(?i)(?:of|for|in|at|by|among|to|when|from|so|right|here|ever|too)\b", named):
             named = ""
+        named = _FOR_NOW.sub("", named)
         return _Statement(subject[0], likes, thing, named, subject)
     return None
 
 
+# `is my favorite language these days`: still the favorite language.
+_FOR_NOW = re.compile(
+    r"(?i)\s+(?:these\s+days|right\s+now|at\s+the\s+moment|at\s+present|nowadays|now|currently"
+    r"|lately|so\s+far|by\s+far|of\s+all(?:\s+time)?|ever|too|as\s+well|in\s+the\s+world)\Z"
+)
 _IS = re.compile(r"(?i)\s(?:is|are)\s+\Z")
 _SUBJECT_START = re.compile(
     r"(?i)[;,:(—]|(?<!\w)(?:but|because|although|though|since|so|and\s+(?=i\b|my\b)|that|yes"
@@ -230,7 +265,7 @@ def _fact(
     page: Page, statement: _Statement, start: int, polarity: Polarity, speaker: Speaker
 ) -> Fact | None:
     found = statement.object
-    if found.is_question:
+    if found.is_question or _SAID_BY_ANOTHER.match(page.masked, found.end):
         return None
     verb = _collapse(page.text[start : found.start])
     said = _collapse(page.text[found.start : found.end]).rstrip(" .,;:!?…")
@@ -259,6 +294,11 @@ def _fact(
     return Fact(f"{category}:{key}", content, _TYPES[category], category, polarity, speaker)
 
 
+# `I chose the red pill, Neo said`
+_SAID_BY_ANOTHER = re.compile(
+    r"(?i),\s*(?!as\b|like\b|i\b|we\b)(?:the\s+|my\s+)?\w+\s+(?:said|says|replied|answered|wrote"
+    r"|sings|sang|shouted|whispered)\b"
+)
 _PREFER = re.compile(r"(?i)\b(?:prefer|rather)\Z")
 # How the assistant should be is worth knowing later: `I prefer that you keep it short`.
 _WISH = re.compile(
@@ -275,14 +315,23 @@ def _name(statement: _Statement, about: str) -> str:
 
 def slug(text: str) -> str:
     """Lower case, `_` for what is neither letter nor digit of any script, at most 40 characters."""
+    if text.isascii():
+        name = _NOT_ALPHANUMERIC.sub("_", text.lower()).strip("_")
+        return _shortened(name)
     kept = "".join(
         it if it.isalnum() or unicodedata.category(it)[0] == "M" else " "
         for it in unicodedata.normalize("NFC", text).lower()
     )
-    name = "_".join(kept.split())
-    if len(name) > 40:
-        name = f"{name[:31]}_{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
-    return name
+    return _shortened("_".join(kept.split()))
+
+
+_NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
+
+
+def _shortened(name: str) -> str:
+    if len(name) <= 40:
+        return name
+    return f"{name[:31]}_{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
 def _collapse(text: str) -> str:

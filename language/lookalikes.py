@@ -19,7 +19,7 @@ _PAST = words(
     felt found flew forgot gave got grew had heard held hid kept knew led left lost made
     met paid ran rode rose said sang sat saw sent slept spent spoke stood swam taught
     thought threw told took understood was went were woke won wondered wore wrote been
-    sure able going liked loved hated
+    sure able going liked loved hated wonder
     """
 )
 _NOT_PAST = words(
@@ -27,6 +27,23 @@ _NOT_PAST = words(
 )
 _ADVERBS = re.compile(r"(?i)\A(?:(?:\w+ly|just|even|quite|ever|also|only)\s+)+(?=\w)")
 _STANCE = re.compile(r"(?i)(?:not\s+)?(?:prefer|like|love|enjoy|hate|dislike|avoid|favou?r)\b")
+
+# What somebody tells of what happens to them just now: steps in a program, errors, errands.
+_STEP = re.compile(
+    r"(?i)\Athe\s+wrong\b|\A(?:all|everything|some|the|a|an)?\s*(?:text|lines|rows|cells|files?|area|entry|item"
+    r"|option\s+\w{1,3}|checkbox)\b.*\b(?:and|then)\b"
+    r"|\band\s+(?:then\s+)?(?:press|click|hit|tap|copi|past|delet|sav|submitt|confirm|got\b|ran\b)\w*"
+    r"|\b(?:on|in|from)\s+(?:the|a|that|this)\s+(?:\w+\s+)?(?:form|menu|drop-?down|dialog|popup"
+    r"|toolbar|context\s+menu)\b"
+)
+_FAILURE = re.compile(
+    r"(?i)(?:get|see|receive|hit|have|run\s+into|end\s+up\s+with|encounter)\s+(?:this|that|these"
+    r"|those|the|an?|some|such)\s+(?:\S+\s+){0,3}?(?:errors?|exceptions?|warnings?|messages?"
+    r"|failures?|crash(?:es)?|issues?|problems?|bugs?|timeouts?|stack\s?traces?|[45]\d\d)\b"
+)
+_ERRAND = re.compile(
+    r"(?i)(?:the|a|your|my)\s+(?:bathroom|restroom|toilet|loo|washroom|phone|stairs|elevator)\b"
+)
 
 
 def is_another_verb(verb: Verb, said: str, about: str) -> bool:
@@ -38,12 +55,16 @@ def is_another_verb(verb: Verb, said: str, about: str) -> bool:
     if verb.category == "pattern":
         first = _ADVERBS.sub("", about).split(None, 1)[0].lower()
         is_past = first in _PAST or (first.endswith("ed") and first not in _NOT_PAST)
-        return is_past or bool(_STANCE.match(about))
+        return is_past or bool(_STANCE.match(about) or _FAILURE.match(about))
     if said.endswith("stand"):
         return first in ("up", "here", "there", "still", "in", "on", "by", "behind", "straight")
     if said.endswith(("went with", "going with", "gone with", "go with")):
         return bool(_PERSON.fullmatch(about) or _TRIP.match(about))
+    if said.endswith((" use", "using")) and _ERRAND.match(about):
+        return True
     if said.endswith(("picked", "chose", "chosen", "selected")):
+        if _STEP.search(about):
+            return True
         if first in ("up", "out", "on", "at", "off", "apart", "from", "between", "among", "over"):
             return True
         return said.endswith("picked") and about.lower().endswith((" up", " out", " off"))

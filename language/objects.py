@@ -24,9 +24,10 @@ _END = re.compile(
     r"(?i)[\n\r\u2028\u2029;…]|[!?](?!\w+=)|\.(?=\s|\Z|[\"'”’)\]*_.])|\)|,"
     r"|(?<=\s)(?:[—–]|--?)(?=\s)|—"
     r"|(?<=\s)(?:but|because|although|(?:even\s+)?though|whereas|'?cause|coz|cuz)\b"
-    rf"|(?<=\s)(?:and|or)\s+(?:{_SUBJECTS}|please|then|so|{_VERBS})(?=\W|\w|\Z)"
+    rf"|(?<=\s)(?:and|or)\s+(?:(?:{_SUBJECTS}|please|then|so)(?![\w-])|{_VERBS})"
     r"|(?<=\s)(?:and|or)\s+(?:my|our|his|her|their|the)\s+\w+\s+"
     r"(?:likes?|loves?|hates?|prefers?|is|are|was|has|wants?|thinks?|uses?|does|can|will)\b"
+    r"|\((?=(?:my|our|his|her|their|the)\s+\w+\s+(?:likes?|loves?|hates?|prefers?|uses?)\b)"
     r"|(?<=\s)so\s+(?:i|we|you|he|she|they|it|please|don't|do|let|use|can|could|make|keep)\b"
     r"|(?<=\s)since\s+(?:i|we|you|he|she|they|it|the|my|that|this|there|a)\b"
 )
@@ -162,7 +163,8 @@ def _is_item(text: str, most: int = 6) -> bool:
 _THINGS = (
     r"ones?|options?|approach(?:es)?|suggestions?|ideas?|choices?|versions?|answers?"
     r"|alternatives?|solutions?|variants?"
-    r"|examples?|proposals?|way|part|thing|bit|point"
+    r"|examples?|proposals?|way|part|thing|bit|point|drafts?|paragraphs?|sentences?|variations?"
+    r"|wording|phrasing|explanations?"
 )
 _ORDINALS = (
     r"first|second|third|fourth|fifth|last|latter|former|other|others|same|previous|next|above"
@@ -199,6 +201,10 @@ _EMPTY = re.compile(
       | (?:a|an|another|some)\s+(?:\w+\s+)?(?:{_THINGS})
       | (?:how|what|where|whatever|whichever|wherever|the\ way|the\ fact\ that|when)\s+(?:you
       |your|this|that|it|things?)\b.*
+      | how\s+\w+\s+(?:this|that|it|you|your)\b.*
+      | what\s+(?:i|we)\s+(?:see|saw|hear|heard|read|have|got)\b.*
+      | (?:whatever|whichever)\b.*
+      | to\s+\w+\s+(?:it|this|that|them)
       | (?:option|choice|number|variant|version|plan|answer|solution|approach)\s+(?:\#?\w{{1,2}}
       |one|two|three|four)
       | \w+ing\s+(?:it|this|that|these|those|so|them)

@@ -43,3 +43,12 @@ class Page:
         stretch = index - index % _STRETCH
         self.stretches.add(stretch)
         return stretch
+
+    def sentence(self, start: int, last: int) -> str:
+        """What stands between the start of a sentence and the end of the one around `last`.
+
+        Twice the same means the same: as it was written, and as it was masked.
+        """
+        place = bisect_right(self._ends, last)
+        end = self._ends[place] if place < len(self._ends) else len(self.masked)
+        return self.text[start:end] + "\n" + self.masked[start:end]

@@ -70,7 +70,9 @@ _HARMLESS = re.compile(
     r"|\b(?:i|we)\s+do(?:n't|nt|\s+not)\s+(?:think|believe|know|feel|say)\b"
 )
 CONDITION = (
-    r"in\s+(?:this|the|my|a|that|our)\s+(?:story|novel|game|play|dream|film|movie|song|scene|poem)"
+    r"in\s+(?:this|the|my|a|that|our)\s+(?:story|novel|game|play|dream|film|movie|song|scene|poem"
+    r"|scenario|hypothetical|exercise|role)"
+    r"|for\s+the\s+sake\s+of\s+argument|as\s+a\s+persona|in\s+character"
     r"|if|unless|whether|suppos(?:e|ing)|imagin(?:e|ing)|assum(?:e|ing)|pretend(?:ing)?|maybe"
     r"|perhaps|possibly|probably"
     r"|might|doubt|unsure|wish|wonder(?:ing)?|hypothetically|theoretically|either|otherwise|lied"

@@ -19,7 +19,7 @@ class Scripted(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that has left is no error."""
+        """A client that has left is not an error."""
 
     @property
     def url(self) -> str:

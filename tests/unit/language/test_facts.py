@@ -1,6 +1,7 @@
 """Facts from texts: the table of phrases, keys, contents, limits, and how the time grows."""
 
 import hashlib
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -175,6 +176,11 @@ def test_no_mixture_of_phrases_raises(pieces: list[str], between: str) -> None:
         for fact in extract_facts_from_text(between.join(pieces), speaker):
             assert 0 < len(fact.content) <= 500
             assert len(fact.key) <= len("preference:") + 40
+
+
+@pytest.mark.parametrize("value", [None, 1, b"I like tea.", ["I like tea."]])
+def test_what_is_not_a_text_states_nothing(value: Any) -> None:
+    assert extract_facts_from_text(value) == []
 
 
 @given(st.text())
