@@ -17,7 +17,8 @@ _PATIENCE = 30.0  # seconds; a change takes milliseconds, unless its process is 
 def split(text: str) -> list[str]:
     """The entries of a file, without the blank lines around them."""
     parts: list[list[str]] = [[]]
-    for line in text.split("\n"):
+    # Editors on Windows begin a file with U+FEFF; it belongs to no entry.
+    for line in text.removeprefix("\ufeff").split("\n"):
         if line.strip() == SEPARATOR:
             parts.append([])
         else:

@@ -43,7 +43,7 @@ class OpenAIProvider:
         if message is None:
             raise ProviderError("invalid_response", outcome.status_code)
         return ProviderReply(
-            text=_text(message.get("content")),
+            text=_text(message.get("content")) or _text(message.get("refusal")),
             tool_calls=_tool_calls(message.get("tool_calls")),
             reasoning=_reasoning(message),
         )

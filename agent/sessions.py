@@ -24,7 +24,7 @@ _VERSION = 1
 
 @dataclass(frozen=True)
 class SessionEvent:
-    """Something that happened in a session and is no part of the conversation."""
+    """Something that happened in a session and is not part of the conversation."""
 
     name: str
     payload: dict[str, Any]

@@ -48,7 +48,8 @@ class ToolRegistry:
     async def call(self, name: str, arguments: Mapping[str, Any]) -> str:
         """The tool's answer as JSON. Nothing that a model asks for raises."""
         try:
-            return json.dumps(await self._answer(name, arguments), ensure_ascii=False)
+            answer = await self._answer(name, arguments)
+            return json.dumps(answer, ensure_ascii=False, allow_nan=False)
         except Exception as error:  # noqa: BLE001 - the model is told, and can do something else
             return _refused(f"The tool {name} failed: {error or type(error).__name__}")
 

@@ -4,7 +4,6 @@ import asyncio
 import gzip
 import json
 import socket
-import time
 from typing import Any
 
 import pytest
@@ -61,9 +60,7 @@ async def test_a_conversation_with_a_gateway(server: Stub) -> None:
 )
 async def test_an_answer_that_does_not_come_to_an_end_is_a_timeout(speak: Speak) -> None:
     async with speaking(speak) as url:
-        begun = time.monotonic()
         error = await failure(client(url, seconds=0.3))
-        assert time.monotonic() - begun < 30
     assert (error.category, error.status_code) == ("timeout", None)
 
 

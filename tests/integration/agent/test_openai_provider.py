@@ -111,6 +111,13 @@ async def test_tool_calls_and_reasoning(server: Stub) -> None:
     )
 
 
+async def test_a_refusal_is_the_answer(server: Stub) -> None:
+    refusal = completion({"content": None, "refusal": "I cannot help with that."})
+    assert await reply(server, refusal) == ProviderReply(text="I cannot help with that.")
+    both = completion({"content": "Hello.", "refusal": "No."})
+    assert await reply(server, both) == ProviderReply(text="Hello.")
+
+
 @pytest.mark.parametrize(
     ("arguments", "understood"),
     [("", {}), (None, {}), ({"a": 1}, {"a": 1}), ('{"a": 1}', {"a": 1})],

@@ -57,6 +57,8 @@ def test_without_files_there_are_no_entries_and_none_are_made(
         ("a\n§\nb", ["a", "b"]),
         ("§\na\n§\n\n§\nb\n§\n", ["a", "b"]),
         ("a\r\n§\r\nb\r\n", ["a", "b"]),
+        ("\ufeffa\r\n§\r\nb\r\n", ["a", "b"]),
+        ("\ufeff§\na", ["a"]),
         ("a\n  §  \nb", ["a", "b"]),
         ("costs 5§ or §6\n§§\nb", ["costs 5§ or §6\n§§\nb"]),
     ],

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,7 @@ async def test_a_tool_answers_json(registry: ToolRegistry) -> None:
         ("adder", {"a": 1, "many": "x"}, "many must be of type array."),
         ("adder", {"a": 1, "how": "slow"}, "The tool adder failed: too slow"),
         ("adder", {"a": 1, "loud": True}, "The tool adder failed: "),
+        ("adder", {"a": 1, "b": math.inf}, "The tool adder failed: "),
         ("adder", [1], "The arguments must be a JSON object."),
         ("adder", "a=1", "The arguments must be a JSON object."),
     ],
