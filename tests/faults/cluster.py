@@ -19,7 +19,9 @@ import asyncpg
 import psutil
 
 from postgres.account import Account, account_for, as_user
-from postgres.programs import program, runnable_by
+from postgres.initdb import BUILTIN_LOCALE
+from postgres.initdb import initdb as make
+from postgres.programs import newest_programs, runnable_by, version_of
 
 _READY_SECONDS = 60
 # What a connection attempt raises while a server is down, starting, stopping or just dead.
@@ -49,6 +51,7 @@ class Postgres:
     # How to start a program where the data is, such as inside another mount namespace.
     entering: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    programs: Path = field(default_factory=newest_programs)
     data: Path = field(init=False)
     account: Account | None = field(init=False)
     _process: subprocess.Popen[bytes] | None = None
@@ -58,7 +61,7 @@ class Postgres:
         self.account = account_for(self.directory)
 
     def program(self, name: str) -> str:
-        return str(runnable_by(self.account, program(name).parent) / name)
+        return str(runnable_by(self.account, self.programs) / name)
 
     @property
     def url(self) -> str:
@@ -146,6 +149,7 @@ class Postgres:
             stderr=subprocess.STDOUT,
             text=True,
             cwd="/",
+            env={**os.environ, **self.environment},
             check=False,
             **({} if self.entering else as_user(self.account)),
         )
@@ -211,19 +215,10 @@ def directory(prefix: str) -> Iterator[Path]:
 
 def initdb(server: Postgres) -> None:
     """A new database; small log segments make copies and crashes cheap."""
-    server.run(
-        "initdb",
-        "--pgdata",
-        str(server.data),
-        "--username=postgres",
-        "--auth=trust",
-        "--encoding=UTF8",
-        "--no-locale",
-        "--locale-provider=builtin",
-        "--builtin-locale=C.UTF-8",
-        "--wal-segsize=1",
-        "--no-sync",
-    )
+    server.data.mkdir(mode=0o700)
+    programs = runnable_by(server.account, server.programs)
+    own_locale = BUILTIN_LOCALE if int(version_of(programs)) >= 17 else ()
+    make(server.data, server.account, programs, *own_locale, "--wal-segsize=1", "--no-sync")
 
 
 def copy_database(template: Path, server: Postgres) -> None:

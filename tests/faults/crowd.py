@@ -62,7 +62,7 @@ class Reply:
 
 
 async def open_many(address: str, count: int) -> list[Connection]:
-    """So many connections, opened a hundred at a time."""
+    """`count` connections, opened a hundred at a time."""
     opened: list[Connection] = []
     for first in range(0, count, 100):
         some = range(first, min(first + 100, count))

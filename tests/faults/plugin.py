@@ -126,7 +126,7 @@ class Plugin:
         self._process.send_signal(signal.SIGTERM)
 
     async def exit_code(self, within: float) -> int:
-        """Wait for the process to end by itself within so many seconds."""
+        """Wait for the process to end by itself in `within` seconds at most."""
         assert self._process is not None
         return await asyncio.to_thread(self._process.wait, within)
 

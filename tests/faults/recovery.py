@@ -12,7 +12,7 @@ _FAILED = ("unavailable", "unreachable", "reset", "late")
 
 
 async def assert_recovers(history: History, *, since: float, within: float) -> None:
-    """From `since` on, the load must be served again, all of it, after so many seconds at most."""
+    """From `since` on, the whole load must be served again within `within` seconds."""
     while True:
         calls = [call for call in reversed(history.calls[-2000:]) if call.end > since]
         failed = max((call.end for call in calls if call.outcome in _FAILED), default=since)
@@ -24,7 +24,7 @@ async def assert_recovers(history: History, *, since: float, within: float) -> N
         await asyncio.sleep(0.05)
 
 
-async def until(condition: Callable[[], bool], complaint: str, within: float = 30.0) -> None:
+async def until(condition: Callable[[], bool], complaint: str, within: float = 60.0) -> None:
     """Wait for something that must come to pass."""
     deadline = perf_counter() + within
     while not condition():

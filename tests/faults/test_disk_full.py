@@ -15,7 +15,7 @@ from tests.faults.volume import Volume, small_volume
 
 pytestmark = pytest.mark.anyio
 
-SECONDS = 5.0
+SECONDS = 60.0
 SMALL = {"max_wal_size": "4MB", "min_wal_size": "2MB", "temp_file_limit": "1MB"}
 
 

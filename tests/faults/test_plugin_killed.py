@@ -57,7 +57,7 @@ async def test_a_plugin_whose_first_process_was_killed_can_be_started_again(
         async with Load([plugin.address]) as load:
             await asyncio.sleep(0.5)
             os.kill(plugin.pid, signal.SIGKILL)
-            await plugin.exit_code(5)
+            await plugin.exit_code(60)
             await until(lambda: not any(map(_serves, orphans)), "workers without a parent")
             plugin.start()
             await plugin.ready()

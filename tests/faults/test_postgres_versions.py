@@ -1,68 +1,75 @@
-"""The plugin on other PostgreSQL servers than the embedded one, without pgvector: conformant.
+"""The plugin on other PostgreSQL servers than the embedded one: conformant on each.
 
-Those of the system are found by themselves; more are named by TEST_POSTGRES_BINS, folders of
-programs with colons between.
+With a pgvector that is new enough it serves embeddings; without one, everything else. Those of the
+system are tried as they are; more are named by TEST_POSTGRES_BINS, folders of programs with colons
+between. For PostgreSQL 14 there is no package with pgvector.
 """
 
+import asyncio
 import os
-import re
-import socket
 import subprocess
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from postgres.account import account_for, as_user
+from postgres.account import account_for
+from postgres.programs import newest_programs, runnable_by
 from tests.acceptance.command import program, running
-from tests.faults.cluster import directory, free_port
+from tests.faults.cluster import Postgres, directory, initdb
+from tests.faults.releases import NotToBeHad, Release, from_npm, from_pypi, installed
 
-FOLDERS = [
-    *sorted(Path("/usr/lib/postgresql").glob("*/bin")),
-    *(Path(it) for it in os.environ.get("TEST_POSTGRES_BINS", "").split(":") if it),
+RELEASES = [
+    from_npm("14.23.0-beta.17"),
+    from_npm("16.14.0-beta.17"),
+    from_npm("17.10.0-beta.17"),
+    from_npm("18.4.0-beta.17"),
+    from_pypi("15.5-pgvector-0.5.1", "pgserver==0.0.9"),
+    *(installed(it) for it in sorted(newest_programs().parents[1].glob("pginstall*/bin"))),
+    *(installed(it) for it in sorted(Path("/usr/lib/postgresql").glob("*/bin"))),
+    *(installed(Path(it)) for it in os.environ.get("TEST_POSTGRES_BINS", "").split(":") if it),
 ]
-SECONDS = 60
+OLDEST_PGVECTOR = (0, 8)
 
 pytestmark = pytest.mark.timeout(900)
 
 
 @contextmanager
-def server(programs: Path, folder: Path) -> Iterator[str]:
-    """The URL of a new server of these programs."""
-    user = as_user(account_for(folder))
-    port = free_port()
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(programs.parent / "lib"), "LC_ALL": "C"}
-    data = str(folder / "data")
-    initdb = [str(programs / "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8"]
-    subprocess.run(
-        initdb, check=True, cwd=folder, env=environment, stdout=subprocess.DEVNULL, **user
-    )
-    command = [str(programs / "postgres"), "-D", data, "-k", str(folder), "-p", str(port)]
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=folder, env=environment, stderr=log, **user)
+def server(programs: Path) -> Iterator[Postgres]:
+    """A new server of these programs, ready."""
+    with directory("version") as folder, directory("programs") as copies:
+        usable = runnable_by(account_for(folder), programs, copies)
+        libraries = str(usable.parent / "lib")
+        made = Postgres(folder, programs=usable, environment={"LD_LIBRARY_PATH": libraries})
+        initdb(made)
+        made.start()
+        try:
+            asyncio.run(made.ready())
+            yield made
+        finally:
+            made.kill()
+
+
+def pgvector_of(server: Postgres) -> tuple[int, ...]:
+    """The version that the server can install; nothing when there is none."""
+    query = "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'"
+    rows = asyncio.run(server.fetch(query))
+    return tuple(int(part) for row in rows for part in row[0].split("."))
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=lambda release: release.name)
+def test_the_plugin_conforms(release: Release) -> None:
     try:
-        deadline = time.monotonic() + SECONDS
-        while time.monotonic() < deadline:
-            with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                break
-            time.sleep(0.1)
-        yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
-    finally:
-        process.terminate()
-        process.wait(SECONDS)
-
-
-@pytest.mark.skipif(not FOLDERS, reason="there is no other PostgreSQL here")
-@pytest.mark.parametrize("programs", FOLDERS, ids=lambda folder: folder.parent.name)
-def test_without_pgvector_everything_else_conforms(programs: Path) -> None:
+        programs = release.fetch()
+    except NotToBeHad as reason:
+        pytest.skip(str(reason))
     with (
-        directory("version") as folder,
-        server(programs, folder) as url,
-        running("--listen=127.0.0.1:0", f"--database-url={url}") as plugin,
+        server(programs) as postgres,
+        running("--listen=127.0.0.1:0", f"--database-url={postgres.url}") as plugin,
     ):
-        assert [line for line in plugin.lines if "serving without embeddings" in line]
+        without = [line for line in plugin.lines if "serving without embeddings" in line]
+        assert bool(without) == (pgvector_of(postgres) < OLDEST_PGVECTOR), plugin.lines
         harness = subprocess.run(
             [*program("memory-harness"), "run", plugin.address, "--timeout", "60"],
             capture_output=True,
@@ -70,4 +77,4 @@ def test_without_pgvector_everything_else_conforms(programs: Path) -> None:
             check=False,
         )
         assert harness.returncode == 0, harness.stdout[-4000:]
-        assert not re.search(r"Traceback", "\n".join(plugin.lines))
+        assert not [line for line in plugin.lines if "Traceback" in line]

@@ -12,7 +12,11 @@ from tests.faults.verdict import assert_sound
 
 pytestmark = pytest.mark.anyio
 
-SECONDS = 10.0
+SECONDS = 60.0
+WAITING = (
+    "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    " AND application_name = 'memory-plugin-postgres'"
+)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +54,8 @@ async def test_what_cannot_be_finished_in_time_is_told_so(postgres: Postgres) ->
             await other.execute("LOCK TABLE memory_plugin.memory_records")
             await waiting.send(search)
             await half_sent.send(search[:-5])
-            await asyncio.sleep(0.3)
+            while not await postgres.fetch(WAITING):  # noqa: ASYNC110 - only the database knows
+                await asyncio.sleep(0.05)
             plugin.terminate()
             reply = await waiting.answer()
             assert (reply.status, reply.code) == (503, "unavailable")

@@ -122,7 +122,7 @@ async def test_a_body_that_never_ends_is_refused_and_not_kept(tcp_plugin: Plugin
 
 
 async def typical_latency(load: Load, seconds: float) -> float:
-    """The median over the calls of the next so many seconds."""
+    """The median over the calls of the next `seconds` seconds."""
     start = perf_counter()
     waits: list[float] = []
     while not waits:  # a machine may stall
