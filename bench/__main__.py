@@ -45,14 +45,18 @@ def run(
     results: list[Result] = []
     # Leave through the context managers, and no server behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    with stage(seconds=seconds, quick=quick) as prepared:
-        for group in chosen:
-            for source in CATALOG[group]:
-                results += _run(source, prepared, repeats)
-    report.show(results)
-    report.write(out, results, conditions)
-    plot.write(out, results)
-    echo(f"written: {out}/bench.json, {out}/bench.md")
+    try:
+        with stage(seconds=seconds, quick=quick) as prepared:
+            for group in chosen:
+                for source in CATALOG[group]:
+                    results.extend(_run(source, prepared, repeats))
+    finally:
+        # What was measured before a failure took long, too.
+        if results:
+            report.show(results)
+            report.write(out, results, conditions)
+            plot.write(out, results)
+            echo(f"written: {out}/bench.json, {out}/bench.md")
 
 
 def _run(source: Source, prepared: Stage, repeats: int) -> Iterator[Result]:

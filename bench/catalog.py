@@ -10,6 +10,7 @@ from bench import (
     backfill,
     conversations,
     embeddings,
+    gateway,
     growth,
     langgraph,
     newest,
@@ -40,6 +41,7 @@ CATALOG: Mapping[str, tuple[Source, ...]] = {
     "growth": (growth.measures,),
     "langgraph": (langgraph.measures,),
     "recall": (recall.measures,),
+    "gateway": (gateway.measures,),
     "conversations": (
         conversations.appends,
         conversations.reading,

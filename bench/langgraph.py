@@ -119,7 +119,7 @@ def _vectors(stage: Stage) -> Iterator[Measure]:
 
 async def _stored(url: str) -> list[list[float]]:
     async with connection(url) as opened:
-        rows = await opened.fetch("SELECT embedding FROM memory_records ORDER BY content")
+        rows = await opened.fetch("SELECT embedding::vector FROM memory_records ORDER BY content")
     return [list(row["embedding"]) for row in rows]
 
 

@@ -44,7 +44,7 @@ def _lines(headers: Mapping[str, str]) -> str:
 
 
 def send(url: str, requests: list[str], *, connections: int, seconds: float) -> Sample:
-    """Send the requests in turn over so many connections.
+    """Send the requests in turn over `connections` connections.
 
     Requests a second; p50 and p99 in ms; the processor time of the plugin and of PostgreSQL for
     each request in µs, which tells who is to blame.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-# The median lies between the extremes of five turns, but for so many cases.
+# How often the median lies outside the extremes of five turns.
 _DOUBT = 2 * 0.5**5
 
 

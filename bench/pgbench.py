@@ -16,7 +16,7 @@ _PROGRESS = re.compile(r"^latency average = ([\d.]+) ms$", re.MULTILINE)
 
 
 def run(database_url: str, script: str, *, connections: int, seconds: float) -> Sample:
-    """Run a script over so many connections; transactions a second, mean latency in ms.
+    """Run a script over `connections` connections; transactions a second, mean latency in ms.
 
     A colon before a letter is a variable of pgbench, also inside quotes: write chr(58).
     """
@@ -38,5 +38,5 @@ def run(database_url: str, script: str, *, connections: int, seconds: float) -> 
     rate = re.search(r"^tps = ([\d.]+)", done.stdout, re.MULTILINE)
     latency = _PROGRESS.search(done.stdout)
     if done.returncode or rate is None or latency is None:
-        raise RuntimeError(f"pgbench failed: {done.stderr[-2000:]}")
+        raise RuntimeError(f"pgbench failed: {done.stderr[:2000]}")
     return Sample(float(rate[1]), {"mean": float(latency[1])})

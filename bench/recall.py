@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import random
 import signal
 import socket
 import statistics
@@ -16,8 +15,10 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
-from uuid import uuid4
 
+import httpx
+
+from bench.chat import questions, statements
 from bench.load import send
 from bench.measure import Measure, Sample
 from bench.stage import Stage, address
@@ -34,14 +35,7 @@ _CONNECTIONS = 16
 _MEMORIES = 10_000
 _LISTED = (1_000, 100_000)
 _TOKEN = "test-management"
-# As in any language a few words are common and most are rare.
-_WORDS = [
-    f"{a}{b}{c}"
-    for a in "bdfgklmnprst"
-    for b in ("ara", "eno", "ilu", "omi", "uke")
-    for c in ("n", "s", "t", "ra", "lo", "mi", "ne", "du", "ka", "po")
-]
-_WEIGHTS = [1 / (rank + 10) for rank in range(len(_WORDS))]
+_READY_SECONDS = 120
 
 
 def measures(stage: Stage) -> Iterator[Measure]:
@@ -86,6 +80,18 @@ def measures(stage: Stage) -> Iterator[Measure]:
             aim=2.0,
             at_most=True,
         )
+        with _litellm(stage, model) as other:
+            yield Measure(
+                name="recall_litellm",
+                title="Recall with memory against the LiteLLM proxy without",
+                unit="requests/s",
+                contestants={
+                    "memory-recall": partial(_recalling, url, stage.seconds),
+                    "LiteLLM proxy": partial(_skipped, other, stage.seconds),
+                },
+                must=2.0,
+                aim=5.0,
+            )
         few, many = (stage.scale(count) for count in _LISTED)
         asyncio.run(_fill(database, plugin, "few", few))
         asyncio.run(_fill(database, plugin, "many", many))
@@ -126,23 +132,19 @@ def _ask(text: str, *headers: str, stream: bool = False) -> str:
     return "\r\n".join(lines) + "\r\n\r\n" + body
 
 
-def _questions(count: int) -> list[str]:
-    """Each is a turn of its own: what was chosen for one is of no use to the next."""
-    salt = uuid4().hex[:8]
-    return [
-        f"What do I say about the {' and the '.join(random.choices(_WORDS, _WEIGHTS, k=2))}?"
-        f" {salt} {number}"
-        for number in range(count)
-    ]
-
-
 def _skipped(url: str, seconds: float) -> Sample:
-    requests = [_ask(text, "x-memory-skip: all") for text in _questions(200)]
+    requests = [_ask(text, "x-memory-skip: all") for text in questions(200)]
+    return send(url, requests, connections=_CONNECTIONS, seconds=seconds)
+
+
+def _recalling(url: str, seconds: float) -> Sample:
+    """Every question is new, so memories are looked up for each."""
+    requests = [_ask(text, "x-memory-skip: extract") for text in questions(20_000)]
     return send(url, requests, connections=_CONNECTIONS, seconds=seconds)
 
 
 def _added(url: str, seconds: float) -> Sample:
-    asked = _questions(20_000)
+    asked = questions(20_000)
     plain = send(
         url, [_ask(text, "x-memory-skip: all") for text in asked], connections=1, seconds=seconds
     )
@@ -168,7 +170,7 @@ def _first_bytes(url: str, header: str) -> float:
     assert parts.hostname is not None
     times = []
     with socket.create_connection((parts.hostname, parts.port or 80)) as connected:
-        for text in _questions(100):
+        for text in questions(100):
             request = _ask(text, header, stream=True).encode()
             started = time.perf_counter()
             connected.sendall(request)
@@ -190,13 +192,13 @@ def _listing_grows(url: str, seconds: float) -> Sample:
 
 
 def _extraction() -> Sample:
-    sentences = [
+    """Every second sentence states a fact, and no two are the same."""
+    others = (
         "The meeting went on for an hour, and nobody had read the report before it began.",
-        "I prefer short emails with one question each.",
-        "We will use PostgreSQL for the new service, because everybody knows it.",
         "She said that the train was late again; he did not believe her.",
-    ]
-    text = " ".join(sentences * 400)[: 64 * 1024]
+    )
+    stated = enumerate(statements(1_500, "prose"))
+    text = " ".join(f"{it}. {others[number % 2]}" for number, it in stated)[: 64 * 1024]
     times = []
     for _ in range(5):
         started = time.perf_counter()
@@ -210,7 +212,6 @@ async def _fill(database: str, plugin: str, owner: str, count: int) -> None:
     opened = Database(settings, name="bench", search_path="memory_recall", prepare=json_as_python)
     await opened.open()
     start = datetime.now(UTC) - timedelta(days=1)
-    generator = random.Random(owner)
     async with MemoryClient(plugin, timeout=60) as client:
         store = MemoryStore(client, Ledger(opened))
         memories = [
@@ -218,11 +219,11 @@ async def _fill(database: str, plugin: str, owner: str, count: int) -> None:
                 id=memory_id(owner, f"k{number}"),
                 api_key_id=owner,
                 key=f"k{number}",
-                content="I noted the " + " and the ".join(generator.choices(_WORDS, _WEIGHTS, k=6)),
+                content=content,
                 created_at=start + timedelta(milliseconds=number),
                 updated_at=start + timedelta(milliseconds=number),
             )
-            for number in range(count)
+            for number, content in enumerate(statements(count, owner))
         ]
         await store.rewrite(memories)
     await opened.execute("VACUUM ANALYZE memory_plugin.memory_records")
@@ -245,6 +246,55 @@ def _python(module: str, *arguments: str) -> Iterator[str]:
         yield f"http://127.0.0.1:{int(process.stdout.readline())}"
     finally:
         _stop(process)
+
+
+@contextmanager
+def _litellm(stage: Stage, model: str) -> Iterator[str]:
+    """The LiteLLM proxy with one worker, in an environment of its own: its pins are not ours."""
+    command = Path(sys.prefix) / "litellm" / "bin" / "litellm"
+    if not command.exists():
+        raise RuntimeError("the LiteLLM proxy is not installed; run `make bench`")
+    config = stage.folder / "litellm.json"
+    parameters = {"model": "openai/m", "api_base": model, "api_key": "none"}
+    config.write_text(
+        json.dumps({"model_list": [{"model_name": "m", "litellm_params": parameters}]})
+    )
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    quiet = {"LITELLM_LOG": "ERROR", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+    # It has no keys to check here, which spares it work.
+    open_to_all = {"LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true"}
+    log = stage.folder / "litellm.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [str(command), "--config", str(config), "--host", "127.0.0.1", "--port", str(port)],
+            stdout=output,
+            stderr=output,
+            env=os.environ | quiet | open_to_all,
+        )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        _wait(f"{url}/health/liveliness", process, log)
+        # Its first answers take seconds.
+        for text in questions(20):
+            body = {"model": "m", "messages": [{"role": "user", "content": text}]}
+            answer = httpx.post(f"{url}/v1/chat/completions", json=body, timeout=_READY_SECONDS)
+            answer.raise_for_status()
+        yield url
+    finally:
+        _stop(process)
+
+
+def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    for _ in range(_READY_SECONDS * 5):
+        try:
+            if httpx.get(url).is_success:
+                return
+        except httpx.TransportError:
+            if process.poll() is not None:
+                break
+        time.sleep(0.2)
+    raise RuntimeError(f"the server did not start: {log.read_text(errors='replace')[-2000:]}")
 
 
 @contextmanager

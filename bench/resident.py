@@ -1,20 +1,30 @@
 """The memory that a worker takes, at its peak over all measures before this one."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from bench.measure import Measure, Sample
 from bench.stage import Stage
 
 
 def measures(stage: Stage) -> Iterator[Measure]:
-    peak = stage.peak_bytes.get("worker")
+    """That of the plugin."""
+    return of_worker(stage, "memory-plugin-postgres", "resident", "plugin")
+
+
+def of_worker(
+    stage: Stage, command: str, name: str, contestant: str, aim: float | None = None
+) -> Iterator[Measure]:
+    """That of any command which the stage has served."""
+    peak = stage.peak_bytes.get(command)
     if peak is None:
         return
     yield Measure(
-        name="resident",
-        title="resident memory of a worker under this load",
+        name=name,
+        title=f"resident memory of a worker of the {contestant} under this load",
         unit="MiB",
-        contestants={"plugin": lambda: Sample(peak / 2**20)},
+        contestants={contestant: partial(Sample, peak / 2**20)},
         must=150,
+        aim=aim,
         at_most=True,
     )

@@ -50,7 +50,7 @@ class Stage:
     peak_bytes: dict[str, int] = field(default_factory=dict)
 
     def scale(self, count: int) -> int:
-        """So many rows, or a hundredth of them in a quick run."""
+        """`count` rows, or a hundredth of them in a quick run."""
         return max(200, count // 100) if self.quick else count
 
     @contextmanager
@@ -80,6 +80,7 @@ class Stage:
         *flags: str,
         workers: int = WORKERS,
         environment: Mapping[str, str] | None = None,
+        health: str = "/v1/health",
     ) -> Iterator[str]:
         """The URL of a command of ours, serving on a free port of the loopback address."""
         log = self.folder / f"{name}-{uuid4().hex}.log"
@@ -91,16 +92,16 @@ class Stage:
             )
         try:
             url = f"http://{address(process, log)}"
-            asyncio.run(_warm(url, workers))
-            with self._watched(process.pid):
+            asyncio.run(_warm(url + health, workers))
+            with self._watched(name, process.pid):
                 yield url
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(_STOP_SECONDS)
 
     @contextmanager
-    def _watched(self, pid: int) -> Iterator[None]:
-        """Note how much memory each worker takes at its peak."""
+    def _watched(self, name: str, pid: int) -> Iterator[None]:
+        """Note how much memory a worker of the command takes at its peak."""
         over = threading.Event()
 
         def watch() -> None:
@@ -111,7 +112,7 @@ class Stage:
                     largest = max(worker.memory_info().rss for worker in workers)
                 except (psutil.Error, ValueError):
                     continue
-                self.peak_bytes["worker"] = max(self.peak_bytes.get("worker", 0), largest)
+                self.peak_bytes[name] = max(self.peak_bytes.get(name, 0), largest)
 
         thread = threading.Thread(target=watch, daemon=True)
         thread.start()
@@ -159,11 +160,11 @@ async def _migrate(url: str) -> None:
         await SCHEMA.migrate(opened)
 
 
-async def _warm(url: str, workers: int) -> None:
+async def _warm(health_url: str, workers: int) -> None:
     """Return when every worker answers, as far as that can be told from outside."""
     async with httpx.AsyncClient(timeout=_READY_SECONDS) as client:
         for _ in range(3):
-            health = [client.get(f"{url}/v1/health") for _ in range(8 * workers)]
+            health = [client.get(health_url) for _ in range(8 * workers)]
             for answer in await asyncio.gather(*health):
                 answer.raise_for_status()
 
