@@ -239,7 +239,7 @@ class Target:
     def _slow_down(self, error: Unavailable, failures: int) -> None:
         """Everybody pauses: more requests are the last thing that a busy plugin needs."""
         pause = min(_FIRST_PAUSE * 2 ** min(failures, 10), _LONGEST_PAUSE)
-        pause *= random.uniform(0.5, 1.0)  # noqa: S311 - jitter is no secret
+        pause *= random.uniform(0.5, 1.0)  # noqa: S311 - jitter needs no secrecy
         if error.retry_after is not None:
             # Zero seconds, asked for again and again, would be a busy loop.
             pause = max(min(error.retry_after, self._patience), _FIRST_PAUSE)

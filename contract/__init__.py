@@ -13,7 +13,7 @@ from contract.batch import (
     parse_writes,
 )
 from contract.breaker import Breaker
-from contract.client import MemoryClient
+from contract.client import MemoryClient, read_answer
 from contract.counting import MAX_GROUPS, CountGroup, CountRequest, CountResponse
 from contract.document import openapi
 from contract.envelope import Error
@@ -135,5 +135,6 @@ __all__ = [
     "parse_time",
     "parse_value",
     "parse_writes",
+    "read_answer",
     "understood",
 ]

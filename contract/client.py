@@ -117,7 +117,7 @@ class MemoryClient:
         """What the plugin says of itself now; `Unavailable` when its store is down."""
         deadline = self._deadline(timeout)
         answer = await self._call("GET", "/v1/health", deadline=deadline, repeatable=True)
-        health = _read(HealthResponse, answer)
+        health = read_answer(HealthResponse, answer)
         self._negotiation.learn(health)
         return health
 
@@ -136,7 +136,7 @@ class MemoryClient:
         path = _namespace_path(name)
         body = await self._fit("put_namespace", namespace, deadline)
         answer = await self._call("PUT", path, body, deadline=deadline, repeatable=True)
-        return _read(Namespace, answer)
+        return read_answer(Namespace, answer)
 
     async def patch_namespace(
         self, name: str, patch: NamespacePatch, *, timeout: float | None = None
@@ -147,7 +147,7 @@ class MemoryClient:
         body = await self._fit("patch_namespace", patch, deadline)
         if not body.model_fields_set:
             raise BadRequest("expires_at: the plugin does not list ttl, so nothing can be changed")
-        return _read(Namespace, await self._call("PATCH", path, body, deadline=deadline))
+        return read_answer(Namespace, await self._call("PATCH", path, body, deadline=deadline))
 
     async def delete_namespace(self, name: str, *, timeout: float | None = None) -> None:
         """Delete a namespace and its memories; `NotFound` when there is none."""
@@ -185,7 +185,7 @@ class MemoryClient:
             repeatable=memory.id is not None,
             secrets=[memory.content],
         )
-        return _read(MemoryWriteResponse, answer)
+        return read_answer(MemoryWriteResponse, answer)
 
     async def search(
         self, request: SearchRequest, *, timeout: float | None = None
@@ -194,10 +194,17 @@ class MemoryClient:
 
         `where` and the times need the extension `filter`.
         """
+        return read_answer(SearchResponse, await self.search_bytes(request, timeout=timeout))
+
+    async def search_bytes(self, request: SearchRequest, *, timeout: float | None = None) -> bytes:
+        """The answer to the same as it came, for a caller in a hurry who checks it by itself.
+
+        What is doubtful in it is for `read_answer` to judge.
+        """
         deadline = self._deadline(timeout)
         await self._require(extension_fields(request), deadline)
         body = await self._fit("search", request, deadline)
-        answer = await self._call(
+        return await self._call(
             "POST",
             "/v1/search",
             body,
@@ -205,7 +212,6 @@ class MemoryClient:
             repeatable=True,
             secrets=[request.query or ""],
         )
-        return _read(SearchResponse, answer)
 
     async def get(self, id: UUID | str, *, namespace: str, timeout: float | None = None) -> Memory:
         """One memory, with the extension `get`.
@@ -218,7 +224,7 @@ class MemoryClient:
         await self._require({"get": "get"}, deadline)
         path = f"/v1/memories/{wanted}?namespace={owner}"
         answer = await self._call("GET", path, deadline=deadline, repeatable=True)
-        memory = _read(Memory, answer)
+        memory = read_answer(Memory, answer)
         if (memory.id, memory.namespace) != (wanted, owner):
             raise ContractViolation("id: the plugin answered with another memory")
         return memory
@@ -254,7 +260,7 @@ class MemoryClient:
             repeatable=all(write.id is not None for write in writes),
             secrets=[write.content for write in writes],
         )
-        results = _read(BatchResponse, answer).results
+        results = read_answer(BatchResponse, answer).results
         if len(results) != len(writes):
             raise ContractViolation(f"results: {len(results)} answers to {len(writes)} writes")
         return results
@@ -271,7 +277,7 @@ class MemoryClient:
         answer = await self._call(
             "POST", "/v1/memories/list", request, deadline=deadline, repeatable=True
         )
-        page = _read(ListResponse, answer)
+        page = read_answer(ListResponse, answer)
         wanted = Memory if request.fields == "full" else MemoryDigest
         if not all(isinstance(memory, wanted) for memory in page.memories):
             raise ContractViolation(f"memories: not what fields: {request.fields} asks for")
@@ -357,7 +363,7 @@ class MemoryClient:
         answer = await self._call(
             "POST", "/v1/memories/count", request, deadline=deadline, repeatable=True
         )
-        counted = _read(CountResponse, answer)
+        counted = read_answer(CountResponse, answer)
         if request.group_by is not None and counted.groups is None:
             # A null list is an empty one.
             counted = counted.model_copy(update={"groups": []})
@@ -370,7 +376,9 @@ class MemoryClient:
     async def _ask_health(self) -> HealthResponse:
         """For the negotiation: one request that neither asks nor teaches the breaker."""
         deadline = self._deadline(None)
-        return _read(HealthResponse, await self._wire.send("GET", "/v1/health", deadline=deadline))
+        return read_answer(
+            HealthResponse, await self._wire.send("GET", "/v1/health", deadline=deadline)
+        )
 
     async def _learn(self, deadline: float) -> HealthResponse:
         try:
@@ -481,8 +489,11 @@ def _body(body: WireModel) -> bytes:
     return body.model_dump_json(exclude_unset=True, exclude_none=not clears).encode()
 
 
-def _read(model: type[AnyModel], body: bytes) -> AnyModel:
-    """The body of a 2xx answer as what it must be; lists that are null are read as empty."""
+def read_answer(model: type[AnyModel], body: bytes) -> AnyModel:
+    """The body of a 2xx answer as what it must be; lists that are null are read as empty.
+
+    Raises `ContractViolation`.
+    """
     try:
         return parse_answer(model, body)
     except BadRequest as error:

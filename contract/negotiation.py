@@ -64,7 +64,7 @@ def is_gated(body: AnyModel) -> bool:
 def fit(body: AnyModel, capabilities: Collection[Capability]) -> tuple[AnyModel, tuple[str, ...]]:
     """The body without the fields that the plugin would ignore, and the names that were lost.
 
-    A null or a false says nothing that leaving it out does not say, so it is no loss.
+    A null or a false says nothing that leaving it out does not say, so nothing is lost.
     """
     foreign = {
         name

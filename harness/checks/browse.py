@@ -26,7 +26,7 @@ _CURSOR = (
 _COUNT = "browse: POST /v1/memories/count: live memories only, exact."
 _GROUPS = (
     "browse: groups, largest first, then by value; value is null for memories without the field or"
-    " where it is no string, number or boolean."
+    " where it is not a string, number or boolean."
 )
 
 

@@ -118,7 +118,7 @@ async def id_of_another_namespace(trial: Trial) -> None:
     expect_equal("memories of the other", await trial.contents(other), [])
 
 
-@check("idempotency.id-made-by-the-plugin", _IN_PLACE)
+@check("idempotency.id-made-by-the-plugin", f"{_IN_PLACE} {_FOREIGN[0].upper()}{_FOREIGN[1:]}")
 async def id_made_by_the_plugin(trial: Trial) -> None:
     """Updates a memory by the id that the plugin made for it; B may not use that id either."""
     name, other = await trial.namespace(), await trial.namespace()

@@ -1,7 +1,7 @@
 """The extensions `filter` and `browse`: which rows match, their order, and how many there are."""
 
 import json
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import b64decode, urlsafe_b64encode
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ def scalar(value: object) -> tuple[str, Any] | None:
     if isinstance(value, bool):
         return ("boolean", value)
     if isinstance(value, int | float):
-        return ("number", value)
+        return ("number", int(value) if value == int(value) else value)
     return ("string", value) if isinstance(value, str) else None
 
 
@@ -86,7 +86,8 @@ class Cursor:
     def read(cls, text: str, request: str) -> "Cursor":
         """The cursor of a request; `BadRequest` when it belongs to another, or is none."""
         try:
-            belongs, latest, created_at, row = json.loads(urlsafe_b64decode(text.encode()))
+            parts = b64decode(text, altchars=b"-_", validate=True)
+            belongs, latest, created_at, row = json.loads(parts)
             cursor = cls(belongs, int(latest), datetime.fromisoformat(created_at), UUID(row))
         except (ValueError, TypeError, AttributeError):
             raise BadRequest("cursor: must be the next_cursor of the page before") from None

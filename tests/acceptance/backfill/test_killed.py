@@ -17,7 +17,7 @@ ROWS = 5000
 
 
 def wait_for_rows(target: TargetPlugin, rows: int, process: subprocess.Popen[str]) -> None:
-    """Return when the target has so many rows and the copy is not done."""
+    """Return when the target has `rows` rows and the copy is not done."""
     deadline = time.monotonic() + 60
     while target.count() < rows:
         assert process.poll() is None, process.communicate()

@@ -262,9 +262,9 @@ def test_a_finished_apply_run_again_writes_only_what_was_lost_or_changed(
     rows = store.spaces[f"workspace:{workspace}"].rows
     del rows[lost], store.home[lost]
     object.__setattr__(rows[changed], "content", "tampered")
-    mended = backfill("-apply")
-    assert mended.code == 0
-    assert mended.report["unchanged"] == 8
+    repaired = backfill("-apply")
+    assert repaired.code == 0
+    assert repaired.report["unchanged"] == 8
     assert {row.content for row in rows.values()} == {f"note {number}" for number in range(10)}
     assert backfill("-verify", "--no-extras").code == 0
 

@@ -85,7 +85,7 @@ class Stub:
         self._connections[asyncio.create_task(self._serve(reader, writer))] = writer
 
     async def wait_for(self, count: int) -> None:
-        """Until so many requests have come."""
+        """Until `count` requests have come."""
         async with self._arrival:
             await self._arrival.wait_for(lambda: len(self.requests) >= count)
 

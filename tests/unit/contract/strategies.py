@@ -117,7 +117,7 @@ json_objects = st.dictionaries(texts, json_values, max_size=4)
 
 
 def nested(levels: int) -> Json:
-    """A JSON object that is so many levels deep, itself included."""
+    """A JSON object that is `levels` levels deep, itself included."""
     value: Json = {}
     for _ in range(levels - 1):
         value = {"deeper": value}

@@ -4,7 +4,7 @@ Errors of the service become errors of the contract here and nowhere else:
 
     no answer, 408, 5xx         Unavailable, 503: try again later
     429                         Unavailable, 429, with the Retry-After that the service gave
-    401, 402, 403               Unavailable, 503: our key or account, nothing the caller can mend
+    401, 402, 403               Unavailable, 503: our key or account, nothing the caller can fix
     any other 4xx               MemoryPluginError, 500: this plugin sent something wrong
 
 Pinecone is eventually consistent. Every write answers with a log sequence number (LSN), and every

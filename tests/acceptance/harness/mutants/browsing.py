@@ -203,7 +203,7 @@ class _Cleans(ExamplePlugin):
         return await super().search(request)
 
 
-@mutant("An empty where is no filter.", "filter.bad-requests")
+@mutant("An empty where does not filter.", "filter.bad-requests")
 class EmptyWhere(_Cleans):
     def clean(self, where: Any) -> Any:
         return where or None

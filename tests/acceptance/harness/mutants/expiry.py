@@ -98,7 +98,7 @@ class NamespaceTtlIgnored(Store):
 
 
 @mutant(
-    "Reads heed the TTL of a namespace, writes do not.", "ttl.no-write-into-an-expired-namespace"
+    "Reads obey the TTL of a namespace, writes do not.", "ttl.no-write-into-an-expired-namespace"
 )
 class WritesIntoTheDead(Store):
     def write(self, name: str, body: MemoryWrite) -> MemoryWriteResponse:

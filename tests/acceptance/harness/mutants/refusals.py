@@ -27,13 +27,13 @@ class Breaks(ExamplePlugin, ABC):
         return await super().read(model, request)
 
 
-@mutant("A body that is no JSON is a 500.", "errors.not-json")
+@mutant("A body that is not JSON is a 500.", "errors.not-json")
 class BadJsonBreaks(Breaks):
     def breaks(self, body: bytes) -> bool:
         return body == b"{"
 
 
-@mutant("A body that is no UTF-8 is a 500.", "errors.not-json")
+@mutant("A body that is not UTF-8 is a 500.", "errors.not-json")
 class BadUtf8Breaks(Breaks):
     def breaks(self, body: bytes) -> bool:
         return b"\xff" in body
@@ -74,7 +74,7 @@ class DepthBreaks(Breaks):
         return b"[" * 1000 in body
 
 
-@mutant("A query that is no string is a 500.", "errors.bad-queries")
+@mutant("A query that is not a string is a 500.", "errors.bad-queries")
 class BadQueryBreaks(Breaks):
     def breaks(self, body: bytes) -> bool:
         return b'"query": [' in body
