@@ -301,8 +301,11 @@ def _within(contents: list[str], budget: int) -> list[str]:
 
 
 def _line(content: str) -> str:
-    marked = _MARK.sub("&lt;", content)
-    return "- " + _LINE_END.sub("\n  ", marked)
+    if "<" in content:
+        content = _MARK.sub("&lt;", content)
+    if not content.isprintable():
+        content = _LINE_END.sub("\n  ", content)
+    return "- " + content
 
 
 def _content(memory: Any) -> str:

@@ -26,7 +26,7 @@ from contract import (
 )
 from contract import Memory as Row
 from recall.memory import SHARED_NAMESPACE, Memory, from_row, namespace_of
-from recall.rows import read_found
+from recall.rows import Found, Reader, read_found
 from recall.selection import Selection
 
 MAX_SCANNED: Final = 10_000
@@ -54,6 +54,7 @@ class Plugin:
     def __init__(self, client: MemoryClient) -> None:
         self.client = client
         self._known: set[str] = set()
+        self._reader = Reader()
 
     async def features(self) -> frozenset[str]:
         """The capabilities and extensions that the plugin lists."""
@@ -188,26 +189,35 @@ class Plugin:
         *,
         query: str | None = None,
         vector: list[float] | None = None,
-    ) -> list[tuple[Memory, float]]:
-        """The best rows for words or a vector, or else the newest, each with its score."""
+    ) -> Found:
+        """The best rows for words or a vector, or else the newest."""
         namespaces = selection.namespaces
         if not namespaces:
-            return []
+            return Found()
         filtered = bool(selection.where) and await self.client.supports("filter")
-        if selection.where and not filtered and query is None and vector is None:
-            scanned = await self.scan(selection)
-            return [(memory, 0.0) for memory in scanned.memories[:limit]]
+        is_newest = query is None and vector is None
+        if selection.where and not filtered and is_newest:
+            return Found((await self.scan(selection)).memories[:limit])
         asked = limit if filtered or not selection.where else MAX_LIMIT
         where = selection.where if filtered else {}
         answers = await _all(
             self.client.search_bytes(_search(names, asked, query, vector, where))
             for names in _parts(list(namespaces), MAX_NAMESPACES)
         )
-        found = [pair for answer in answers for pair in read_found(answer, namespaces)]
-        matching = [pair for pair in found if selection.matches(pair[0])]
-        if len(answers) > 1:
+        read = self._reader.read_again if is_newest else read_found
+        parts = [read(answer, namespaces) for answer in answers]
+        if len(parts) == 1 and selection.is_whole and len(parts[0].memories) <= limit:
+            return parts[0]
+        matching = [
+            (memory, score)
+            for part in parts
+            for memory, score in zip(part.memories, part.scores, strict=True)
+            if selection.matches(memory)
+        ]
+        if len(parts) > 1:
             matching.sort(key=lambda it: (-it[1], -it[0].created_at.timestamp(), it[0].id))
-        return matching[:limit]
+        best = matching[:limit]
+        return Found([memory for memory, _ in best], [score for _, score in best])
 
     async def scan(self, selection: Selection) -> Scan:
         """Everything that matches, newest first, as far as it is looked through."""

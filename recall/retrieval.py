@@ -4,14 +4,16 @@ The proxy, the preview and the MCP search all come through `retrieve`.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from functools import partial
+from operator import attrgetter
 from typing import Any, Final, Literal
 
 from recall.memory import SHARED, Memory, MemoryType, now
 from recall.relevance import Query
+from recall.rows import Found
 from recall.selection import Selection
 from recall.store import MemoryStore, open_store
 from recall.tokens import estimate_tokens
@@ -26,6 +28,8 @@ NEAREST: Final = 20
 RANK_CONSTANT: Final = 60
 # A plugin looks each word up: the longest say most.
 _SEARCH_WORDS = 24
+
+_id = attrgetter("id")
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,8 @@ class RetrievalConfig:
     embedding_seconds: float = 5.0
 
 
-@dataclass(frozen=True)
+# Not frozen: a hundred are made for a request that waits.
+@dataclass(slots=True)
 class Ranked:
     """A memory in its place, and why it stands there."""
 
@@ -136,20 +141,19 @@ async def retrieve(
     cutoff = now() - timedelta(days=config.retention_days)
     if query is None:
         newest = await store.newest(selection, CANDIDATES)
-        listed = [_recent(memory) for memory in _alive(newest, cutoff)]
+        listed = map(_recent, _alive(newest.memories, cutoff))
         return Retrieved(_walk(listed, config), nothing.resolution)
     if config.strategy in ("exact", "recent"):
-        return Retrieved(
-            _walk(await _by_words(store, selection, query, config, cutoff), config),
-            nothing.resolution,
-        )
-    listed, (near, resolution) = await asyncio.gather(
+        by_words = await _by_words(store, selection, query, config, cutoff)
+        return Retrieved(_walk(map(_keyword, by_words), config), nothing.resolution)
+    by_words, (near, resolution) = await asyncio.gather(
         _by_words(store, selection, query, config, cutoff),
         _by_vector(store, selection, config, cutoff),
     )
     if near:
-        listed = near if config.strategy == "semantic" else _fuse(listed, near)
-    return Retrieved(_walk(listed, config), resolution)
+        ranked = near if config.strategy == "semantic" else _fuse(by_words, near)
+        return Retrieved(_walk(ranked, config), resolution)
+    return Retrieved(_walk(map(_keyword, by_words), config), resolution)
 
 
 async def _selection(
@@ -184,9 +188,9 @@ async def _by_words(
     query: Query,
     config: RetrievalConfig,
     cutoff: datetime,
-) -> list[Ranked]:
-    found: Sequence[Memory] = ()
-    newest: Sequence[Memory] = ()
+) -> list[tuple[int, Memory]]:
+    """The candidates that have something of the query, the best first, with their points."""
+    found = newest = Found()
     if config.strategy in ("exact", "recent"):
         newest = await store.newest(selection, CANDIDATES)
     else:
@@ -198,18 +202,21 @@ async def _by_words(
             )
         else:
             found = await store.search(selection, asked, CANDIDATES)
-            newest = () if found else await store.newest(selection, CANDIDATES)
-    scores: dict[str, tuple[int, Memory]] = {}
-    for memory in _alive(found, cutoff):
-        scores[memory.id] = (max(query.score(memory), 1), memory)
-    for memory in _alive(newest, cutoff):
-        if memory.id not in scores and (score := query.score(memory)):
-            scores[memory.id] = (score, memory)
+            newest = Found() if found.memories else await store.newest(selection, CANDIDATES)
+    points = dict(zip(map(_id, newest.memories), query.scores(newest.texts), strict=True))
+    # What the plugin found counts, whatever recall makes of its words.
+    points |= {
+        memory.id: score or 1
+        for memory, score in zip(found.memories, query.scores(found.texts), strict=True)
+    }
+    candidates = {memory.id: memory for memory in (*newest.memories, *found.memories)}
     ranked = [
-        Ranked(memory, score, "keyword", estimate_tokens(memory.content), fts_score=score)
-        for score, memory in scores.values()
+        (score, memory)
+        for memory in _alive(candidates.values(), cutoff)
+        if (score := points[memory.id])
     ]
-    return sorted(ranked, key=_order)
+    ranked.sort(key=_order)
+    return ranked
 
 
 async def _by_vector(
@@ -230,8 +237,12 @@ async def _by_vector(
         return [], Resolution(strategy, **source, fallback_reason=reason)
     if vector is None:
         return [], Resolution(strategy, **source, fallback_reason="the embedder failed")
-    near = await store.nearest(selection, vector, NEAREST)
-    near = [(memory, score) for memory, score in near if memory.updated_at >= cutoff]
+    nearest = await store.nearest(selection, vector, NEAREST)
+    near = [
+        (memory, score)
+        for memory, score in zip(nearest.memories, nearest.scores, strict=True)
+        if memory.updated_at >= cutoff
+    ]
     if not near:
         reason = "no memory has a vector of this model"
         return [], Resolution(strategy, **source, fallback_reason=reason)
@@ -244,32 +255,30 @@ async def _by_vector(
     return ranked, Resolution(strategy, **source)
 
 
-def _fuse(by_words: list[Ranked], by_vector: list[Ranked]) -> list[Ranked]:
+def _fuse(by_words: list[tuple[int, Memory]], by_vector: list[Ranked]) -> list[Ranked]:
     """Reciprocal rank fusion: what stands high in either list stands high."""
     fused: dict[str, float] = {}
     known: dict[str, Ranked] = {}
-    for one_list in (by_words, by_vector):
+    for one_list in (map(_keyword, by_words), by_vector):
         for rank, one in enumerate(one_list, 1):
             fused[one.memory.id] = fused.get(one.memory.id, 0.0) + 1 / (RANK_CONSTANT + rank)
             known.setdefault(one.memory.id, one)
     vectors = {one.memory.id: one.vec_score for one in by_vector}
-    return sorted(
-        (
-            Ranked(
-                one.memory,
-                fused[id_],
-                "hybrid-rrf",
-                one.tokens,
-                vec_score=vectors.get(id_),
-                fts_score=one.fts_score,
-            )
-            for id_, one in known.items()
-        ),
-        key=_order,
-    )
+    ranked = [
+        Ranked(
+            one.memory,
+            fused[id_],
+            "hybrid-rrf",
+            one.tokens,
+            vec_score=vectors.get(id_),
+            fts_score=one.fts_score,
+        )
+        for id_, one in known.items()
+    ]
+    return sorted(ranked, key=lambda one: _order((one.score, one.memory)))
 
 
-def _walk(ranked: list[Ranked], config: RetrievalConfig) -> list[Ranked]:
+def _walk(ranked: Iterable[Ranked], config: RetrievalConfig) -> list[Ranked]:
     """Each content once, at most `limit`, as far as the budget goes; at least one."""
     budget = min(max(config.max_tokens, 1), MAX_BUDGET)
     seen: set[str] = set()
@@ -300,8 +309,14 @@ def _recent(memory: Memory) -> Ranked:
     return Ranked(memory, 0, "recent", estimate_tokens(memory.content))
 
 
-def _order(one: Ranked) -> tuple[float, float, str]:
-    return (-one.score, -one.memory.created_at.timestamp(), one.memory.id)
+def _keyword(scored: tuple[int, Memory]) -> Ranked:
+    score, memory = scored
+    return Ranked(memory, score, "keyword", estimate_tokens(memory.content), fts_score=score)
+
+
+def _order(scored: tuple[float, Memory]) -> tuple[float, float, str]:
+    score, memory = scored
+    return (-score, -memory.created_at.timestamp(), memory.id)
 
 
 def _name(strategy: Strategy) -> str:

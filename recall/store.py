@@ -27,6 +27,7 @@ from recall.memory import (
     now,
 )
 from recall.plugin import Plugin, Scan, walk
+from recall.rows import Found
 from recall.selection import Selection
 
 OnConflict = Literal["merge", "skip", "replace"]
@@ -35,7 +36,6 @@ Fate = Literal["created", "updated", "skipped"]
 Fates = list[tuple[Memory, Fate]]
 Ids = list[str]
 Memories = list[Memory]
-Scored = list[tuple[Memory, float]]
 Vector = list[float]
 
 
@@ -298,18 +298,17 @@ class MemoryStore:
         """All that match, as far as they are looked through."""
         return await self.plugin.scan(selection)
 
-    async def newest(self, selection: Selection, limit: int) -> Memories:
+    async def newest(self, selection: Selection, limit: int) -> Found:
         """The newest that match."""
-        return [memory for memory, _ in await self.plugin.search(selection, limit)]
+        return await self.plugin.search(selection, limit)
 
-    async def search(self, selection: Selection, words: str, limit: int) -> Memories:
+    async def search(self, selection: Selection, words: str, limit: int) -> Found:
         """What the plugin finds for some words; nothing where it searches no text."""
         if not await self.plugin.client.supports("fts"):
-            return []
-        found = await self.plugin.search(selection, limit, query=words)
-        return [memory for memory, _ in found]
+            return Found()
+        return await self.plugin.search(selection, limit, query=words)
 
-    async def nearest(self, selection: Selection, vector: Vector, limit: int) -> Scored:
+    async def nearest(self, selection: Selection, vector: Vector, limit: int) -> Found:
         """The memories with the nearest vectors, and how near they are."""
         return await self.plugin.search(selection, limit, vector=vector)
 

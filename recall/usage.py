@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
 
 from postgres.database import Database
 from postgres.errors import StoreUnavailable
@@ -38,7 +37,7 @@ class Usage:
         self._database = database
         self._counts: Counter[tuple[str, str, str]] = Counter()
         self._accesses: Counter[str] = Counter()
-        self._accessed_at: dict[str, datetime] = {}
+        self._accessed_at: datetime | None = None
 
     def looked(self, owner: str, session_id: str, *, found: bool, tokens: int) -> None:
         """A request looked for memories."""
@@ -48,10 +47,8 @@ class Usage:
 
     def accessed(self, ids: Iterable[str]) -> None:
         """Memories were injected, or returned by a search of a model."""
-        moment = now()
-        for memory_id in ids:
-            self._accesses[memory_id] += 1
-            self._accessed_at[memory_id] = moment
+        self._accesses.update(ids)
+        self._accessed_at = now()
 
     async def run(self) -> None:
         """Write the counts every second."""
@@ -64,14 +61,14 @@ class Usage:
         """Write the counts now; what cannot be written is kept for the next time."""
         counts, self._counts = self._counts, Counter()
         accesses, self._accesses = self._accesses, Counter()
-        moments, self._accessed_at = self._accessed_at, {}
+        accessed_at, self._accessed_at = self._accessed_at, None
         try:
-            await self._write(counts, accesses, moments)
+            await self._write(counts, accesses, accessed_at)
         except BaseException:
             if len(self._counts) + len(counts) + len(accesses) < _MAX_HELD:
                 self._counts.update(counts)
                 self._accesses.update(accesses)
-                self._accessed_at = moments | self._accessed_at
+                self._accessed_at = self._accessed_at or accessed_at
             raise
 
     async def read(self, owners: list[str] | None, session_id: str | None) -> Used:
@@ -85,7 +82,7 @@ class Usage:
         self,
         counts: Counter[tuple[str, str, str]],
         accesses: Counter[str],
-        moments: dict[str, datetime],
+        accessed_at: datetime | None,
     ) -> None:
         if not counts and not accesses:
             return
@@ -103,9 +100,10 @@ class Usage:
                     ),
                 )
             if ids:
+                # One time for all of them: it is at most a second late.
                 await connection.execute(
                     STATEMENTS.load("count_access"),
-                    [UUID(one) for one in ids],
+                    ids,
                     [accesses[one] for one in ids],
-                    [moments[one] for one in ids],
+                    accessed_at,
                 )

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
-from uuid import UUID
 
 from postgres.database import Database
 from postgres.errors import StoreUnavailable
@@ -143,7 +142,7 @@ class Watch:
                 digest,
                 mark,
                 choice.block,
-                [UUID(one) for one in choice.ids],
+                choice.ids,
                 until,
             )
 

@@ -4,7 +4,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from recall.memory import Memory, now
+from recall.relevance import Query, Texts
 from recall.retrieval import relevance
 
 
@@ -25,3 +29,28 @@ def test_points(content: str, key: str, metadata: dict[str, Any], query: str, po
     fields = {"content": content, "key": key, "metadata": metadata}
     assert relevance(fields, query) == points
     assert relevance(SimpleNamespace(**fields), query) == points
+
+
+_TEXT = st.text(alphabet="ab İΣß .-_<>é\n", max_size=12)
+
+
+@given(st.lists(st.tuples(_TEXT, _TEXT, st.dictionaries(_TEXT, _TEXT, max_size=2))), _TEXT)
+def test_many_memories_get_the_points_that_each_gets_alone(
+    fields: list[tuple[str, str, dict[str, str]]], query: str
+) -> None:
+    memories = [_memory(content, key, metadata) for content, key, metadata in fields]
+    asked = Query(query)
+    assert asked.scores(Texts(memories)) == [asked.score(memory) for memory in memories]
+
+
+def _memory(content: str, key: str, metadata: dict[str, Any]) -> Memory:
+    moment = now()
+    return Memory(
+        id="",
+        api_key_id="",
+        key=key,
+        content=content,
+        metadata=metadata,
+        created_at=moment,
+        updated_at=moment,
+    )
