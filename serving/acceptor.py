@@ -10,6 +10,7 @@ import logging
 import multiprocessing
 import socket
 from collections.abc import Callable, Collection, MutableSequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from serving.address import BACKLOG
@@ -34,6 +35,11 @@ class Share:
         self.counts[self.worker] = clients
 
     @property
+    def is_all(self) -> bool:
+        """Whether there is no other worker."""
+        return len(self.counts) == 1
+
+    @property
     def is_fair(self) -> bool:
         """Whether this worker may have one more."""
         return self.counts[self.worker] <= min(self.counts)
@@ -43,6 +49,16 @@ def shares(workers: int) -> list[Share]:
     """One for each worker, to be passed to its process."""
     counts = multiprocessing.get_context("spawn").RawArray("i", workers)
     return [Share(counts, worker) for worker in range(workers)]
+
+
+def refuse(bound: socket.socket) -> None:
+    """Let nobody connect any more, in any process; who has connected can still be accepted.
+
+    Only unix sockets know this. Of a TCP socket it would cut off those who wait.
+    """
+    if bound.family == socket.AF_UNIX:
+        with suppress(OSError):  # not on every system
+            bound.shutdown(socket.SHUT_RD)
 
 
 class Acceptor:
@@ -73,15 +89,19 @@ class Acceptor:
     async def close(self) -> None:
         """Let in whoever has connected: they would be cut off without an answer. Then nobody.
 
-        Clients that another worker has sent away come back here as long as somebody listens.
+        Clients that another worker has sent away come back here as long as somebody listens, also
+        while the last ones enter: the socket is closed in the moment in which nobody waits.
         """
         self._closed = True
         self._loop.remove_reader(self._socket)
-        for _ in range(BACKLOG):
-            if not self._accept():
+        room = BACKLOG
+        while True:
+            while room and self._accept():
+                room -= 1
+            if not self._entering:
                 break
-        if self._entering:
             await asyncio.wait(self._entering)
+        self._socket.close()
 
     def _open(self) -> None:
         if not self._closed:

@@ -11,6 +11,7 @@
 """
 
 import asyncio
+import select
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -95,7 +96,9 @@ class Protocol(HttpToolsProtocol):
         if self._unanswered:
             self._unanswered[-1].keep_alive = False
         else:
-            self.loop.call_later(_LINGER_SECONDS, self._close_if_idle)
+            # The other half is for the answers.
+            half = (self.config.timeout_graceful_shutdown or 0) / 2
+            self._linger(self.loop.time() + half)
 
     def timeout_keep_alive_handler(self) -> None:
         """Say that no more requests are taken; the client closes, or is closed a little later."""
@@ -125,9 +128,23 @@ class Protocol(HttpToolsProtocol):
             whole[-1].keep_alive = False
         return bool(whole)
 
-    def _close_if_idle(self) -> None:
-        if not self._unanswered:
+    def _linger(self, until: float) -> None:
+        """Close when no client of this worker has asked for anything for a while.
+
+        That one connection is idle says little: on a busy machine its client waits for its turn.
+        """
+        answered = self.server_state.total_requests
+        self.loop.call_later(_LINGER_SECONDS, self._close_if_quiet, answered, until)
+
+    def _close_if_quiet(self, answered: int, until: float) -> None:
+        if self._unanswered or self.transport.is_closing():
+            return
+        is_quiet = self.server_state.total_requests == answered or self.loop.time() > until
+        # The time may be up before the event loop has read what came in it.
+        if is_quiet and not _has_arrived(self.transport):
             self.transport.close()
+        else:
+            self._linger(until)
 
 
 class _Joined(asyncio.Transport):
@@ -183,6 +200,13 @@ class _Joined(asyncio.Transport):
         if self._head:
             self.write(b"")
         self._stream_began()
+
+
+def _has_arrived(transport: asyncio.Transport) -> bool:
+    """Whether the system has something that the event loop has not read yet."""
+    look = select.poll()
+    look.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
+    return bool(look.poll(0))
 
 
 def _nothing() -> None:

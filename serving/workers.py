@@ -23,7 +23,7 @@ from starlette.types import ASGIApp
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
-from serving.acceptor import Acceptor, Share, shares
+from serving.acceptor import Acceptor, Share, refuse, shares
 from serving.errors import ServerFailed
 from serving.stopping import STATE
 
@@ -108,6 +108,9 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._stopping.set()
+        if self._share.is_all:
+            for bound in sockets or []:
+                refuse(bound)
         for acceptor in self._acceptors:
             await acceptor.close()
         await super().shutdown(sockets)
@@ -209,6 +212,7 @@ class _Workers(Multiprocess):
     def terminate_all(self) -> None:
         """Let go of the socket first: what nobody will accept must be refused, not kept waiting."""
         for bound in self.sockets:
+            refuse(bound)
             bound.close()
         super().terminate_all()
 

@@ -39,6 +39,7 @@ MIXED = {
 # Below the largest page of a search, so that one answer holds all of a namespace.
 _LARGEST = 60
 _PAUSE = 0.05
+_SENT = "http11.send_request_headers.complete"
 
 
 @dataclass(frozen=True)
@@ -295,15 +296,21 @@ class Client:
         fault: str | None = None
         said: Any = None
         outcome: Outcome
+        steps: set[str] = set()
+
+        async def trace(step: str, _: Mapping[str, Any]) -> None:
+            steps.add(step)
+
         try:
             async with asyncio.timeout(self.load.timeout):
-                response = await self.http.request(method, path, content=content, timeout=None)
+                response = await self.http.request(
+                    method, path, content=content, timeout=None, extensions={"trace": trace}
+                )
         except TimeoutError:
             outcome = "late"
-        except httpx.ConnectError:
-            outcome = "unreachable"
         except httpx.TransportError:
-            outcome = "reset"
+            # Without a connection, or on one that had been closed before, nothing is sent.
+            outcome = "reset" if _SENT in steps else "unreachable"
         else:
             outcome, said, fault = _read(response)
         end = self.history.called(action, start, outcome, fault)

@@ -5,10 +5,11 @@ import errno
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
 
 import pytest
 
-from serving.acceptor import Acceptor, Share, shares
+from serving.acceptor import Acceptor, Share, refuse, shares
 
 pytestmark = pytest.mark.anyio
 
@@ -107,13 +108,51 @@ async def test_whom_no_other_worker_lets_in_gets_in_all_the_same(bound: Crowded)
 
 async def test_whoever_has_connected_before_the_acceptor_closes_is_let_in(bound: Crowded) -> None:
     kept: set[Greeter] = set()
+    address = bound.getsockname()
     acceptor = Acceptor(bound, lambda: Greeter(kept), kept, *shares(1))
     with connected(bound, 20):
         await acceptor.close()
         assert len(kept) == 20
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(address)
+
+
+async def test_who_connects_while_the_last_ones_enter_is_let_in_too(bound: Crowded) -> None:
+    kept: set[Greeter] = set()
+
+    with ExitStack() as stack:
+
+        class Inviting(Greeter):
+            def connection_made(self, transport: asyncio.BaseTransport) -> None:
+                super().connection_made(transport)
+                if len(kept) < 5:
+                    stack.enter_context(connected(bound, 1))
+
+        acceptor = Acceptor(bound, lambda: Inviting(kept), kept, *shares(1))
         with connected(bound, 1):
-            await asyncio.sleep(0.05)
-            assert len(kept) == 20
+            await acceptor.close()
+            assert len(kept) == 5
+
+
+async def test_of_a_unix_socket_who_waits_is_let_in_and_who_comes_later_is_refused(
+    tmp_path: Path,
+) -> None:
+    kept: set[Greeter] = set()
+    address = str(tmp_path / "s")
+    with (
+        socket.socket(socket.AF_UNIX) as bound,
+        socket.socket(socket.AF_UNIX) as early,
+        socket.socket(socket.AF_UNIX) as late,
+    ):
+        bound.bind(address)
+        bound.listen(100)
+        acceptor = Acceptor(bound, lambda: Greeter(kept), kept, *shares(1))
+        early.connect(address)
+        refuse(bound)
+        with pytest.raises(ConnectionRefusedError):
+            late.connect(address)
+        await acceptor.close()
+        assert await greeting(early) == b"hello"
 
 
 async def test_when_there_are_no_more_files_clients_wait_until_there_are(
