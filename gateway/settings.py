@@ -1,4 +1,4 @@
-"""The settings of the gateway beside those that every server of ours has."""
+"""The settings of the gateway, in addition to those that all our servers share."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,37 +11,37 @@ from serving.settings import ServerSettings, listen_on, setting, settings_of
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(PluginSettings, DatabaseSettings, ServerSettings):
-    """The settings of one gateway; bad values raise `BadSetting`."""
+    """The settings of one gateway; invalid values raise `BadSetting`."""
 
     env_prefix: ClassVar[str] = "MEMORY_GATEWAY_"
 
     listen: str = listen_on("127.0.0.1:8010")
     admin_token: str | None = setting(
         None,
-        "Bearer token that makes users, deletes and exports them, and reads /metrics; better set"
-        " in the environment, where other users of the machine cannot see it. Without it, callers"
-        " on this machine may make users.",
+        "Bearer token for creating, deleting and exporting users and for /metrics. Set it in the"
+        " environment: other users of the machine can see flags. Without it, callers on this"
+        " machine may create users.",
     )
     redact: bool = setting(True, "Replace secrets before anything is stored.")
     idle_flush: float = setting(
         600.0,
-        "Seconds without a new message after which a buffer is flushed by itself; 0 is never.",
+        "Flush a buffer after this many seconds without a new message; 0 means never.",
         at_least=0,
     )
     llm_url: str | None = setting(
         None,
         "Base URL of an OpenAI-compatible API that finds facts in what users say, such as"
-        " http://127.0.0.1:11434/v1. Without it, only rules do.",
+        " http://127.0.0.1:11434/v1. Without it, only rules find facts.",
     )
-    llm_model: str | None = setting(None, "The model that is asked for facts.")
-    llm_api_key: str | None = setting(None, "Key of that API; better set in the environment.")
+    llm_model: str | None = setting(None, "Model that finds facts.")
+    llm_api_key: str | None = setting(None, "Key for that API; set it in the environment.")
     embed_url: str | None = setting(
         None,
-        "Base URL of an OpenAI-compatible API that makes embeddings. Without it, searches go by"
-        " words alone.",
+        "Base URL of an OpenAI-compatible API that makes embeddings. Without it, search uses words"
+        " only.",
     )
-    embed_model: str | None = setting(None, "The model that makes embeddings.")
-    embed_api_key: str | None = setting(None, "Key of that API; better set in the environment.")
+    embed_model: str | None = setting(None, "Model that makes embeddings.")
+    embed_api_key: str | None = setting(None, "Key for that API; set it in the environment.")
 
     def check(self) -> None:
         super().check()
@@ -49,9 +49,9 @@ class Settings(PluginSettings, DatabaseSettings, ServerSettings):
         if token is not None and not (token.isascii() and token.isprintable() and token.strip()):
             raise BadSetting("--admin-token must be printable ASCII")
         if (self.llm_url is None) != (self.llm_model is None):
-            raise BadSetting("--llm-url and --llm-model must be given together, or neither")
+            raise BadSetting("--llm-url and --llm-model must be set together")
         if (self.embed_url is None) != (self.embed_model is None):
-            raise BadSetting("--embed-url and --embed-model must be given together, or neither")
+            raise BadSetting("--embed-url and --embed-model must be set together")
 
 
 SETTINGS = settings_of(Settings)

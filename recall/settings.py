@@ -12,41 +12,43 @@ from serving.settings import ServerSettings, listen_on, setting
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(ServerSettings, DatabaseSettings, PluginSettings):
-    """What the command starts with. What people change while it runs is in the database."""
+    """What the command starts with. Settings that people change at runtime are in the database."""
 
     env_prefix: ClassVar[str] = "MEMORY_RECALL_"
 
     listen: str = listen_on("127.0.0.1:8020")
     token: str | None = setting(
         None,
-        "Management token for /api, /dashboard and /mcp; better set in the environment. Without it"
-        " one is made at the first start, printed once and kept in the data directory.",
+        "Management token for /api, /dashboard and /mcp; set it in the environment. Without it, the"
+        " first start generates one, prints it once and keeps it in the data directory.",
         env_suffix="MANAGEMENT_TOKEN",
     )
     upstream_url: str | None = setting(
         None,
-        "Base URL of the model API that requests are passed on to, ending in /v1.",
+        "Base URL of the model API to forward requests to, ending in /v1.",
     )
     upstream_key: str | None = setting(
         None,
-        "Key for the upstream; with it only API keys of this server are let through. Better set"
-        " in the environment.",
+        "Key for the upstream; set it in the environment. With it, only clients with an API key of"
+        " this server are let through.",
     )
     upstream_timeout: float = setting(
         600.0,
-        "Seconds of silence after which a silent upstream is answered with 504.",
+        "Seconds without data from the upstream after which the client gets 504.",
         at_least=0.1,
     )
     embedding_key: str | None = setting(
-        None, "Key for the embedding server of the memory settings; better set in the environment."
+        None, "Key for the embedding server in the memory settings; set it in the environment."
     )
     dev_auth: bool = setting(
         False,
-        "For development, on a loopback address only: any bearer token is an API key, and the"
-        " management token is test-management unless one is set.",
+        "For development, on a loopback address only: accept any bearer token as an API key, and"
+        " test-management as the management token unless one is set.",
     )
     max_body: int = setting(
-        64 * 2**20, "Largest body of an import in bytes; other bodies: 2 MiB.", at_least=1024
+        64 * 2**20,
+        "Largest body of an import, in bytes. Other bodies may have 2 MiB.",
+        at_least=1024,
     )
 
     def check(self) -> None:

@@ -1,4 +1,4 @@
-"""The memory plugin that a server works with: the one at a URL, or the reference plugin as a child.
+"""The memory plugin that a server uses: the one at a URL, or the reference plugin as a child.
 
 Plugins are reached over HTTP only. The child listens on a unix socket in the data directory.
 """
@@ -22,9 +22,9 @@ from serving.errors import ServerFailed
 from serving.settings import BaseSettings, setting
 
 _COMMAND = "memory-plugin-postgres"
-# Those of a plugin that runs by itself are not the child's.
+# These configure a standalone plugin; the child must not inherit them.
 _NOT_INHERITED = ("LISTEN_ADDR", "DATABASE_URL", "DATA_DIR", "TOKEN", "URL", "WORKERS")
-# Our servers allow 100,000 characters, and one may take four bytes.
+# Our servers allow 100,000 characters, each of up to four bytes.
 _CONTENT_BYTES = 400_000
 _START_SECONDS = 120.0
 _PAUSE_SECONDS = 0.05
@@ -40,12 +40,12 @@ class PluginSettings(BaseSettings):
 
     plugin_url: str | None = setting(
         None,
-        "Address of the memory plugin: http://host:port, https://host or unix:/path. Without it"
-        " the reference plugin runs as a child, on the same database.",
+        "Address of the memory plugin: http://host:port, https://host or unix:/path. Without it,"
+        " the reference plugin runs as a child process on the same database.",
         env="MEMORY_PLUGIN_URL",
     )
     plugin_token: str | None = setting(
-        None, "Bearer token that the memory plugin asks for.", env="MEMORY_PLUGIN_TOKEN"
+        None, "Bearer token for the memory plugin.", env="MEMORY_PLUGIN_TOKEN"
     )
 
 
@@ -71,10 +71,10 @@ S = TypeVar("S", bound=_Settings)
 
 @contextmanager
 def plugin_for(settings: S, service: str) -> Iterator[S]:
-    """The settings with the URL of a plugin: the given one, or that of a child.
+    """The settings with the URL of a plugin: the configured one, or that of a child.
 
-    The child works on `database_url`, which must be set, is restarted when it exits, and ends with
-    the context, or with this process.
+    The child uses `database_url`, which must be set. It is restarted if it exits, and stops with
+    the context or with this process.
     """
     if settings.plugin_url:
         yield settings
@@ -95,8 +95,8 @@ def _command(path: Path) -> list[str]:
     program = str(beside) if beside.exists() else shutil.which(_COMMAND)
     if program is None:
         raise ServerFailed(
-            f"no --plugin-url was given, and {_COMMAND} is not installed to run as a child;"
-            " give a --plugin-url, or install memory-plugins[plugin]"
+            f"there is no --plugin-url, and {_COMMAND} is not installed to run as a child;"
+            " set --plugin-url, or install memory-plugins[plugin]"
         )
     return [program, "--listen", f"unix:{path}"]
 
@@ -108,7 +108,7 @@ def _environment(settings: _Settings) -> dict[str, str]:
     environment |= {
         "MEMORY_PLUGIN_DATABASE_URL": settings.database_url or "",
         "MEMORY_PLUGIN_SKIP_MIGRATE": str(int(settings.skip_migrate)),
-        # Who reads our log takes "listening" for ours.
+        # A reader of our log would take the child's "listening" for ours.
         "MEMORY_PLUGIN_LOG_LEVEL": "warning"
         if settings.log_level == "info"
         else settings.log_level,
@@ -119,14 +119,14 @@ def _environment(settings: _Settings) -> dict[str, str]:
 
 @contextmanager
 def _socket_path(data_dir: Path, service: str) -> Iterator[Path]:
-    """Where this process' child listens; what killed ones left behind is removed."""
+    """Where this process' child listens; removes sockets that killed processes left behind."""
     data_dir = data_dir.expanduser().absolute()
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ServerFailed(
-            f"the data directory {data_dir} cannot be made ({error.strerror}); choose another one"
-            " with --data-dir, or give a --plugin-url"
+            f"cannot create the data directory {data_dir} ({error.strerror}); choose another one"
+            " with --data-dir, or set --plugin-url"
         ) from error
     name = f"{service}-plugin-{os.getpid()}.sock"
     folder = data_dir if _fits(data_dir / name) else _short_folder(data_dir, name)
@@ -139,19 +139,22 @@ def _socket_path(data_dir: Path, service: str) -> Iterator[Path]:
     finally:
         path.unlink(missing_ok=True)
         if folder != data_dir:
-            with suppress(OSError):  # another service on this data has its socket there
+            with suppress(OSError):  # another service has its socket there
                 folder.rmdir()
 
 
 def _short_folder(data_dir: Path, name: str) -> Path:
-    """The folder in the place of a data directory whose name is too long, always the same one."""
+    """A fixed folder to use instead of a data directory whose path is too long."""
     called = f"memory-{os.geteuid()}-{data_dir.stat().st_ino:x}-plugin"
     base = Path(tempfile.gettempdir())
     folder = (base if _fits(base / called / name) else Path("/tmp")) / called  # noqa: S108 - checked
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
-        raise ServerFailed(f"{folder} is in the way; remove it, or use a shorter --data-dir")
+        raise ServerFailed(
+            f"{folder} belongs to another user or is not private; remove it, or use a shorter"
+            " --data-dir"
+        )
     return folder
 
 
@@ -164,10 +167,13 @@ def _wait_until_it_listens(plugin: Child, path: Path) -> None:
     while not _listens(path):
         if not plugin.is_alive():
             raise ServerFailed(
-                f"{_COMMAND}, which runs as a child, does not start; the log above says why"
+                f"the child process {_COMMAND} did not start; the log above says why"
             )
         if time.monotonic() > deadline:
-            raise ServerFailed(f"{_COMMAND}, which runs as a child, does not begin to listen")
+            raise ServerFailed(
+                f"the child process {_COMMAND} is not listening after {_START_SECONDS:.0f} s; its"
+                " log above may say why"
+            )
         time.sleep(_PAUSE_SECONDS)
 
 

@@ -1,8 +1,8 @@
 """Settings: flag, environment variable, default and meaning of each, in one place.
 
 A service's settings are a frozen dataclass over `ServerSettings` (and `DatabaseSettings`) with an
-`env_prefix`. The command line is made from it, and the documentation is compared with it. A flag
-wins over the environment.
+`env_prefix`. The command line is built from it, and a test compares the documentation with it. A
+flag overrides the environment.
 """
 
 from collections.abc import Collection
@@ -23,8 +23,8 @@ def setting(
 ) -> Any:
     """A field of a settings class.
 
-    Its environment variable is the prefix of the class and the name of the field, or the prefix
-    and `env_suffix`, or `env` as it is.
+    Its environment variable is the prefix of the class plus the name of the field or `env_suffix`,
+    or exactly `env` if given.
     """
     metadata = {
         "meaning": meaning,
@@ -33,15 +33,15 @@ def setting(
         "at_least": at_least,
         "one_of": one_of,
     }
-    # Tokens and database URLs are settings: none is shown by repr.
+    # Tokens and database URLs are settings, so repr shows none of them.
     return field(default=default, repr=False, metadata=metadata)
 
 
 def listen_on(address: str) -> Any:
-    """The setting `listen` with the address that is the service's own."""
+    """The setting `listen` with the default address of a service."""
     return setting(
         address,
-        "Address to listen on: host:port, :port for every interface, or unix:/path.",
+        "Address to listen on: host:port, :port for all interfaces, or unix:/path.",
         env_suffix="LISTEN_ADDR",
     )
 
@@ -69,7 +69,7 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class BaseSettings:
-    """What every class of settings has; bad values raise `BadSetting`."""
+    """The base of every settings class; invalid values raise `BadSetting`."""
 
     env_prefix: ClassVar[str]
 
@@ -79,34 +79,34 @@ class BaseSettings:
         self.check()
 
     def check(self) -> None:
-        """Raise `BadSetting` where settings do not fit; a subclass adds its own."""
+        """Raise `BadSetting` if settings contradict each other; a subclass adds its own checks."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerSettings(BaseSettings):
-    """The settings of any server of ours."""
+    """The settings that all our servers share."""
 
     listen: str = listen_on("127.0.0.1:0")
-    workers: int = setting(1, "Processes that serve; PostgreSQL needs cores too.", at_least=1)
+    workers: int = setting(1, "Number of worker processes; leave cores for PostgreSQL.", at_least=1)
     shutdown_timeout: float = setting(
-        7.0, "Seconds that requests in flight get to finish after SIGTERM.", at_least=0
+        7.0, "Seconds that requests in flight have to finish after SIGTERM.", at_least=0
     )
     log_json: bool = setting(False, "Log one JSON object per line.")
     log_level: str = setting(
         "info",
-        "debug, info, warning or error.",
+        "Lowest level to log: debug, info, warning or error.",
         one_of=("debug", "info", "warning", "error"),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class TokenSettings(BaseSettings):
-    """The settings of a server that one token opens to everybody who has it."""
+    """The settings of a server that a single shared token protects."""
 
     token: str | None = setting(
         None,
-        "Bearer token that every request but the health check must carry; better set in the"
-        " environment, where other users of the machine cannot see it.",
+        "Bearer token that every request except the health check must carry. Set it in the"
+        " environment: other users of the machine can see flags.",
     )
 
     def check(self) -> None:

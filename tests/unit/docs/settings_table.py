@@ -1,13 +1,8 @@
-"""The table of settings as an operator's page must have it, made from the code."""
+"""The rows of a settings table on an operator's page, generated from the code."""
 
-from plugin_postgres.settings import SETTINGS
 from serving.settings import Setting
 
 HEAD = ("Flag", "Environment", "Default", "Meaning")
-
-
-def rows() -> list[list[str]]:
-    return [row(setting) for setting in SETTINGS]
 
 
 def row(setting: Setting) -> list[str]:

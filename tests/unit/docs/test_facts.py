@@ -14,6 +14,7 @@ from backfill.cli import app as backfill_command
 from contract import CAPABILITIES, EXTENSIONS, ErrorCode, openapi
 from conversations.cli import app as conversations_command
 from conversations.document import openapi as conversations_openapi
+from conversations.settings import Settings as ConversationsSettings
 from gateway.cli import app as gateway_command
 from harness.check import PROFILES, all_checks
 from harness.cli import app as harness_command
@@ -21,10 +22,13 @@ from harness.report import EXIT_CODES, EXIT_CONFIGURATION, OUTCOMES
 from plugin_postgres.cli import app as plugin_command
 from plugin_postgres.metrics import Metrics
 from plugin_postgres.settings import SETTINGS
+from plugin_postgres.settings import Settings as PluginSettings
 from recall.cli import app as recall_command
+from recall.settings import Settings as RecallSettings
 from serving.errors import BadSetting, ServiceError
+from serving.settings import BaseSettings, settings_of
 from tests.unit.docs.pages import ROOT, Page, fences, page, pages
-from tests.unit.docs.settings_table import HEAD, rows
+from tests.unit.docs.settings_table import HEAD, row
 
 AUTHORS = "docs/memory-plugins/README.md"
 TESTING = "docs/memory-plugins/testing-your-plugin.md"
@@ -75,9 +79,17 @@ def flags(command: str) -> frozenset[str]:
     return frozenset(found | {"--help"})
 
 
-def test_the_settings_are_those_of_the_code() -> None:
-    table = page(OPERATING).table(*HEAD)
-    assert table.rows == rows(), "copy the rows from tests/unit/docs/settings_table.py"
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        (OPERATING, PluginSettings),
+        ("docs/memory-recall/settings.md", RecallSettings),
+        ("docs/memory-conversations/operating.md", ConversationsSettings),
+    ],
+)
+def test_the_settings_are_those_of_the_code(name: str, settings: type[BaseSettings]) -> None:
+    expected = [row(it) for it in settings_of(settings)]
+    assert page(name).table(*HEAD).rows == expected, "copy the rows from settings_table.py"
 
 
 @pytest.mark.parametrize("command", OUR_COMMANDS)
