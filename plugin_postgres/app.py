@@ -17,6 +17,7 @@ from plugin_postgres.listing import Listing
 from plugin_postgres.memories import Memories
 from plugin_postgres.metrics import Metrics
 from plugin_postgres.newest import NewestQueue
+from plugin_postgres.pending import PendingList
 from plugin_postgres.route import ApiRoute, Handler, Method
 from plugin_postgres.settings import Settings
 from plugin_postgres.writes import WriteQueue
@@ -31,7 +32,8 @@ def create_app(settings: Settings) -> Starlette:
     """The plugin on the database at `settings.database_url`, whose schema is up to date."""
     metrics = Metrics()
     database = Database(settings)
-    queue = WriteQueue(database, metrics, limit=settings.write_queue)
+    pending = PendingList(database)
+    queue = WriteQueue(database, pending, metrics, limit=settings.write_queue)
     janitor = Janitor(database, metrics, settings)
     indexer = Indexer(database, settings)
     newest = NewestQueue(database)
@@ -40,6 +42,7 @@ def create_app(settings: Settings) -> Starlette:
         Memories(database, queue, settings),
         Listing(database),
         newest,
+        pending,
         metrics,
         settings,
     )
@@ -60,6 +63,7 @@ def create_app(settings: Settings) -> Starlette:
         background = [
             asyncio.create_task(janitor.run()),
             asyncio.create_task(indexer.run()),
+            asyncio.create_task(pending.run()),
             asyncio.create_task(_watch_pool(database, metrics)),
         ]
         try:

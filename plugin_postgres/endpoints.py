@@ -29,6 +29,7 @@ from plugin_postgres.listing import Listing
 from plugin_postgres.memories import Memories
 from plugin_postgres.metrics import Metrics
 from plugin_postgres.newest import NewestQueue
+from plugin_postgres.pending import PendingList
 from plugin_postgres.route import NOTHING, Answer, json_answer
 from plugin_postgres.search import search
 from plugin_postgres.settings import Settings
@@ -47,6 +48,7 @@ class Endpoints:
         memories: Memories,
         listing: Listing,
         newest: NewestQueue,
+        pending: PendingList,
         metrics: Metrics,
         settings: Settings,
     ) -> None:
@@ -54,6 +56,7 @@ class Endpoints:
         self._memories = memories
         self._listing = listing
         self._newest = newest
+        self._pending = pending
         self._metrics = metrics
         self._max_namespaces = settings.max_namespaces
 
@@ -95,6 +98,8 @@ class Endpoints:
     async def search(self, _segment: str, body: bytes) -> Answer:
         request = parse(SearchRequest, body)
         self._check_count(request.namespaces)
+        if request.query or request.where:
+            self._pending.searched()
         return json_answer(200, {"memories": await search(self._database, self._newest, request)})
 
     async def forget(self, key: str, body: bytes) -> Answer:

@@ -20,6 +20,7 @@ from contract import BadRequest, Forbidden, MemoryPluginError, NotFound, Unavail
 from plugin_postgres import sql
 from plugin_postgres.database import Database
 from plugin_postgres.metrics import Metrics
+from plugin_postgres.pending import PendingList
 from plugin_postgres.route import unavailable
 from postgres.connection import DATA_FAULTS
 from postgres.errors import StoreUnavailable
@@ -81,8 +82,11 @@ def _future() -> "asyncio.Future[None]":
 class WriteQueue:
     """Collects writes and sends them to the database in groups."""
 
-    def __init__(self, database: Database, metrics: Metrics, *, limit: int) -> None:
+    def __init__(
+        self, database: Database, pending: PendingList, metrics: Metrics, *, limit: int
+    ) -> None:
         self._database = database
+        self._pending = pending
         self._metrics = metrics
         self._limit = limit
         self._single: deque[Write] = deque()
@@ -217,6 +221,7 @@ class WriteQueue:
         statement = sql.load("write_memories", embedding=embedding)
         self._metrics.write_batch_rows.observe(len(writes))
         rows = await self._database.fetch(statement, *(columns if embedding else columns[:-1]))
+        self._pending.wrote(sum(len(write.content) for write in writes))
         return {row["id"] for row in rows}
 
     async def _isolate(self, writes: list[Write], error: Exception) -> Outcomes:

@@ -24,6 +24,7 @@ from contract import (
 )
 from plugin_postgres.database import Database
 from plugin_postgres.metrics import Metrics
+from plugin_postgres.pending import PendingList
 from plugin_postgres.settings import Settings
 from plugin_postgres.writes import Write, WriteQueue
 from tests.integration.plugin_postgres import plugin
@@ -50,7 +51,7 @@ async def store(migrated: str) -> AsyncIterator[asyncpg.Connection]:
 async def queue(migrated: str) -> AsyncIterator[WriteQueue]:
     database = Database(Settings(database_url=migrated))
     await database.open()
-    yield WriteQueue(database, Metrics(), limit=100)
+    yield WriteQueue(database, PendingList(database), Metrics(), limit=100)
     await database.close()
 
 
@@ -198,7 +199,8 @@ class Gated(WriteQueue):
     """Its statements wait for the gate; `groups` are the contents that each of them wrote."""
 
     def __init__(self, url: str) -> None:
-        super().__init__(Database(Settings(database_url=url)), Metrics(), limit=100)
+        database = Database(Settings(database_url=url))
+        super().__init__(database, PendingList(database), Metrics(), limit=100)
         self.gate = asyncio.Event()
         self.groups: list[list[str]] = []
 
