@@ -7,9 +7,11 @@ router in place of Starlette's own layers for errors.
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache, lru_cache
 from time import perf_counter
 from typing import Any
 
+from prometheus_client import Histogram
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -18,7 +20,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Router
 from starlette.types import ASGIApp, Lifespan, Message, Receive, Scope, Send
 
-from serving.body import check_length, limited
+from serving.body import limited
 from serving.errors import Refused
 from serving.metrics import Metrics
 from serving.token import BearerToken
@@ -34,6 +36,9 @@ with the status 500.
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _NOWHERE = "none"
 _CLIENT_GONE = 499
+# Clients use the same paths over and over, so the routes of that many are remembered.
+_PATHS = 4096
+_LONGEST_PATH = 1024
 _CODES = {404: "not_found", 405: "method_not_allowed"}
 _WORDS = {404: "there is no such endpoint"}
 
@@ -93,6 +98,8 @@ class Guard:
         self._app = app
         self._routes = routes
         self._requests = metrics.requests
+        self._histogram = cache(self._make_histogram)
+        self._remembered = lru_cache(_PATHS)(self._find)
         self._answer = answer
         self._max_body = max_body
         self._limits = limits
@@ -104,7 +111,8 @@ class Guard:
             await self._app(scope, receive, send)
             return
         started = perf_counter()
-        route, methods, found = self._find(scope)
+        find = self._remembered if len(scope["path"]) <= _LONGEST_PATH else self._find
+        route, methods, found = find(scope["method"], scope["path"], scope.get("root_path", ""))
         status = 0
 
         async def note_and_send(message: Message) -> None:
@@ -131,8 +139,8 @@ class Guard:
             await self._refuse(_as_refusal(error, methods), scope, receive, note_and_send, route)
         finally:
             method = scope["method"] if scope["method"] in _METHODS else "other"
-            labels = (method, route or _NOWHERE, str(status or _CLIENT_GONE))
-            self._requests.labels(*labels).observe(perf_counter() - started)
+            histogram = self._histogram(method, route or _NOWHERE, status or _CLIENT_GONE)
+            histogram.observe(perf_counter() - started)
 
     async def _let_in(
         self,
@@ -151,8 +159,7 @@ class Guard:
                 headers={"www-authenticate": "Bearer"},
             )
         limit = self._limits.get(route or _NOWHERE, self._max_body)
-        check_length(scope["headers"], limit)
-        within = limited(receive, limit)
+        within = limited(scope["headers"], receive, limit)
         if found is not None and isinstance(self._app, Router):
             # It would look for the same route again.
             matched, child_scope = found
@@ -181,13 +188,19 @@ class Guard:
             response.headers["connection"] = "close"
         await response(scope, receive, send)
 
-    def _find(self, scope: Scope) -> tuple[str | None, set[str], tuple[BaseRoute, Scope] | None]:
+    def _make_histogram(self, method: str, route: str, status: int) -> Histogram:
+        return self._requests.labels(method, route, str(status))
+
+    def _find(
+        self, method: str, path: str, root_path: str
+    ) -> tuple[str | None, set[str], tuple[BaseRoute, Scope] | None]:
         """The path of the route that takes the request, all methods of its path, and the route.
 
         The last with what it adds to the scope.
         """
         found: str | None = None
         methods: set[str] = set()
+        scope = {"type": "http", "method": method, "path": path, "root_path": root_path}
         for route in self._routes:
             match, child_scope = route.matches(scope)
             if match is Match.NONE:
