@@ -6,7 +6,7 @@ from uuid import UUID
 
 from conversations.batches import Batches
 from conversations.errors import Forbidden, NotFound
-from conversations.fields import find_uuid
+from conversations.ids import find_uuid
 from conversations.statements import load
 from postgres.database import Database
 

@@ -6,11 +6,11 @@ parameters and body (400).
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import partial
 from urllib.parse import unquote_to_bytes
 from uuid import UUID
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.datastructures import QueryParams
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -18,23 +18,26 @@ from starlette.types import Receive, Scope, Send
 from conversations import exact
 from conversations.access import Access, Caller, Grant, Level
 from conversations.errors import Forbidden, NotFound, Unauthorized
-from conversations.fields import Fields, Parameters, find_uuid
+from conversations.fields import Fields, Parameters
+from conversations.ids import find_uuid
 from conversations.tokens import Agents, Tokens, bearer
 
 CONVERSATION = "conversationId"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Call:
     """A request that was let in. `grant` is the conversation, where the path names one.
 
     Of an endpoint that decides with what it writes it is None: `enter` decides without.
     """
 
-    request: Request
+    scope: Scope
+    receive: Receive
     caller: Caller
-    grant: Grant | None
-    enter: Callable[[], Awaitable[Grant]]
+    access: Access
+    least: Level
+    grant: Grant | None = None
 
     @property
     def user(self) -> str:
@@ -61,6 +64,10 @@ class Call:
     def conversation(self) -> UUID:
         return self.place.conversation
 
+    async def enter(self) -> Grant:
+        """The conversation that the path names, or the refusal of one who may not go there."""
+        return await self.access.enter(self.caller, self.segment(CONVERSATION), self.least)
+
     def require(self, least: Level) -> None:
         """For what only some may do at an endpoint that is open to more."""
         level = self.place.level
@@ -77,15 +84,18 @@ class Call:
 
     def segment(self, name: str) -> str:
         """A segment of the path, percent-decoded once."""
-        return _decoded(self.request.path_params[name])
+        return _decoded(self.scope["path_params"][name])
 
     @property
     def parameters(self) -> Parameters:
-        return Parameters(self.request.query_params)
+        return Parameters(QueryParams(self.scope["query_string"]))
+
+    def header(self, name: bytes) -> str | None:
+        return _header(self.scope, name)
 
     async def fields(self) -> Fields:
         """The body, a JSON object whatever its content type says."""
-        return Fields(exact.load_body(await _body(self.request.receive)))
+        return Fields(exact.load_body(await _body(self.receive)))
 
 
 Handler = Callable[[Call], Awaitable[Response]]
@@ -120,12 +130,15 @@ class Reception:
     def route(self, endpoint: Endpoint) -> Route:
         return Route(endpoint.path, _Door(self, endpoint), methods=[endpoint.method])
 
-    async def enter(self, request: Request, caller: Caller, least: Level) -> Grant:
-        """The conversation that the path names."""
-        conversation = _decoded(request.path_params[CONVERSATION])
-        return await self._access.enter(caller, conversation, least)
+    async def let_in(self, endpoint: Endpoint, scope: Scope, receive: Receive) -> Call:
+        """A call of somebody who may make it, or the refusal."""
+        caller = await self._identify(scope, endpoint.is_for_agents)
+        call = Call(scope, receive, caller, self._access, endpoint.least or Level.READER)
+        if endpoint.least is not None and not endpoint.decides:
+            call.grant = await call.enter()
+        return call
 
-    async def identify(self, scope: Scope, is_for_agents: bool) -> Caller:
+    async def _identify(self, scope: Scope, is_for_agents: bool) -> Caller:
         """The user, the agent, or both that the headers name."""
         authorization = _header(scope, b"authorization")
         if not is_for_agents:
@@ -157,13 +170,8 @@ class _Door:
         self._endpoint = endpoint
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        endpoint = self._endpoint
-        request = Request(scope, receive)
-        caller = await self._reception.identify(scope, endpoint.is_for_agents)
-        least = endpoint.least or Level.READER
-        enter = partial(self._reception.enter, request, caller, least)
-        grant = None if endpoint.least is None or endpoint.decides else await enter()
-        response = await endpoint.handler(Call(request, caller, grant, enter))
+        call = await self._reception.let_in(self._endpoint, scope, receive)
+        response = await self._endpoint.handler(call)
         await response(scope, receive, send)
 
 

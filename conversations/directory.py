@@ -13,8 +13,7 @@ from conversations.answers import answer, nothing
 from conversations.calls import Call
 from conversations.cursors import START, make_cursor, read_cursor
 from conversations.errors import BadRequest, Conflict, NotFound, Unavailable
-from conversations.fields import find_uuid
-from conversations.ids import new_id
+from conversations.ids import find_uuid, new_id
 from conversations.statements import load
 from postgres.database import Database
 

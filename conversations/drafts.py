@@ -1,8 +1,7 @@
 """A message that is not stored yet, and the reading of one from a request."""
 
-from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from conversations import exact
@@ -18,8 +17,7 @@ MAX_MESSAGES = 1000
 _TITLE = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """A message on its way into a conversation; it is stored as the columns say."""
 
     id: UUID
@@ -52,7 +50,7 @@ class Draft:
         return " ".join(self.text[: 40 * _TITLE].split())[:_TITLE] or None
 
     def in_epoch(self, epoch: int) -> "Draft":
-        return replace(self, epoch=epoch)
+        return self._replace(epoch=epoch)
 
     def row(self, conversation: UUID, further: int) -> tuple[Any, ...]:
         """A message of append_messages.sql: so many places after the first one there."""

@@ -13,6 +13,7 @@ from uuid import UUID
 from contract import parse_time
 from conversations import exact
 from conversations.errors import BadRequest
+from conversations.ids import find_uuid
 
 MAX_TITLE = 500
 MAX_USER_ID = 255
@@ -20,7 +21,6 @@ MAX_METADATA = 16 * 1024
 MAX_CONTENT = 4 * 1024 * 1024
 MAX_PARTS = 1000
 
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 _NOT_IN_USERS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _WHOLE = re.compile(r"-?\d{1,18}(?:\.0+)?", re.ASCII)
 
@@ -223,11 +223,6 @@ def read_uuid(value: Any, field: str) -> UUID:
     if found is None:
         raise BadRequest(field, "must be a UUID, such as 018f3c2e-7c4b-7d5a-9b1e-2f6a4c8d0e11")
     return found
-
-
-def find_uuid(value: Any) -> UUID | None:
-    """A UUID in its usual form and in any case, or None."""
-    return UUID(value) if isinstance(value, str) and _UUID.fullmatch(value) else None
 
 
 def is_user(value: str) -> bool:

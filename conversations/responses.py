@@ -87,7 +87,7 @@ class Responses:
                 return nothing()
             raise NotFound("recording", str(call.conversation))
         field = "offset"
-        last = call.request.headers.get("last-event-id")
+        last = call.header(b"last-event-id")
         if last:
             field, place = "Last-Event-ID", _place(last, row)
             if place is None and is_stream:
@@ -100,7 +100,7 @@ class Responses:
         events = self._tails.follow(row, call.user, offset)
         # Before the answer begins, so that a store that is busy is a 503 and no broken stream.
         first = await anext(events, b"")
-        rest = until_stopping(call.request, _continued(first, events))
+        rest = until_stopping(call.scope, _continued(first, events))
         return StreamingResponse(rest, media_type="text/event-stream", headers=_STREAM_HEADERS)
 
     async def _whole(self, call: Call, row: Row, offset: int) -> Response:

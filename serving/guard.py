@@ -7,8 +7,9 @@ router in place of Starlette's own layers for errors.
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache, lru_cache
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 from prometheus_client import Histogram
 from starlette.applications import Starlette
@@ -16,10 +17,10 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Match, Route, Router
+from starlette.routing import BaseRoute, Match, Router
 from starlette.types import ASGIApp, Lifespan, Message, Receive, Scope, Send
 
-from serving.body import check_length, limited
+from serving.body import limited
 from serving.errors import Refused
 from serving.metrics import Metrics
 from serving.token import BearerToken
@@ -35,21 +36,13 @@ with the status 500.
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _NOWHERE = "none"
 _CLIENT_GONE = 499
+# Clients use the same paths over and over, so the routes of that many are remembered.
+_PATHS = 4096
+_LONGEST_PATH = 1024
 _CODES = {404: "not_found", 405: "method_not_allowed"}
 _WORDS = {404: "there is no such endpoint"}
 
 log = logging.getLogger(__name__)
-
-
-class _Place(NamedTuple):
-    """Where a request goes: the path as its route has it, and all methods of that path.
-
-    And the route itself, with what it adds to the scope, if it takes the method.
-    """
-
-    path: str | None
-    methods: set[str]
-    found: tuple[BaseRoute, Scope] | None
 
 
 def application(
@@ -105,21 +98,21 @@ class Guard:
         self._app = app
         self._routes = routes
         self._requests = metrics.requests
+        self._histogram = cache(self._make_histogram)
+        self._remembered = lru_cache(_PATHS)(self._find)
         self._answer = answer
         self._max_body = max_body
         self._limits = limits
         self._token = None if token is None else BearerToken(token)
         self._open_paths = frozenset(open_paths)
-        # Most requests go to few paths: looking for their route is done once.
-        self._fixed: dict[tuple[str, str], _Place] = {}
-        self._histograms: dict[tuple[str, str, int], Histogram] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         started = perf_counter()
-        route, methods, found = self._find(scope)
+        find = self._remembered if len(scope["path"]) <= _LONGEST_PATH else self._find
+        route, methods, found = find(scope["method"], scope["path"], scope.get("root_path", ""))
         status = 0
 
         async def note_and_send(message: Message) -> None:
@@ -146,8 +139,8 @@ class Guard:
             await self._refuse(_as_refusal(error, methods), scope, receive, note_and_send, route)
         finally:
             method = scope["method"] if scope["method"] in _METHODS else "other"
-            labels = (method, route or _NOWHERE, status or _CLIENT_GONE)
-            self._histogram(labels).observe(perf_counter() - started)
+            histogram = self._histogram(method, route or _NOWHERE, status or _CLIENT_GONE)
+            histogram.observe(perf_counter() - started)
 
     async def _let_in(
         self,
@@ -166,8 +159,7 @@ class Guard:
                 headers={"www-authenticate": "Bearer"},
             )
         limit = self._limits.get(route or _NOWHERE, self._max_body)
-        check_length(scope["headers"], limit)
-        within = limited(receive, limit)
+        within = limited(scope["headers"], receive, limit)
         if found is not None and isinstance(self._app, Router):
             # It would look for the same route again.
             matched, child_scope = found
@@ -196,38 +188,28 @@ class Guard:
             response.headers["connection"] = "close"
         await response(scope, receive, send)
 
-    def _histogram(self, labels: tuple[str, str, int]) -> Histogram:
-        histogram = self._histograms.get(labels)
-        if histogram is None:
-            method, route, status = labels
-            histogram = self._requests.labels(method, route, str(status))
-            self._histograms[labels] = histogram
-        return histogram
+    def _make_histogram(self, method: str, route: str, status: int) -> Histogram:
+        return self._requests.labels(method, route, str(status))
 
-    def _find(self, scope: Scope) -> _Place:
-        """The place of a request; that of a path without variables is remembered."""
-        known = self._fixed.get((scope["method"], scope["path"]))
-        if known is not None:
-            return known
-        place = self._look_for(scope)
-        if place.found is not None:
-            route, child_scope = place.found
-            if isinstance(route, Route) and not child_scope["path_params"]:
-                self._fixed[scope["method"], scope["path"]] = place
-        return place
+    def _find(
+        self, method: str, path: str, root_path: str
+    ) -> tuple[str | None, set[str], tuple[BaseRoute, Scope] | None]:
+        """The path of the route that takes the request, all methods of its path, and the route.
 
-    def _look_for(self, scope: Scope) -> _Place:
-        path: str | None = None
+        The last with what it adds to the scope.
+        """
+        found: str | None = None
         methods: set[str] = set()
+        scope = {"type": "http", "method": method, "path": path, "root_path": root_path}
         for route in self._routes:
             match, child_scope = route.matches(scope)
             if match is Match.NONE:
                 continue
             methods |= getattr(route, "methods", None) or set()
-            path = path or getattr(route, "path", None)
+            found = found or getattr(route, "path", None)
             if match is Match.FULL:
-                return _Place(getattr(route, "path", None), methods, (route, child_scope))
-        return _Place(path, methods, None)
+                return getattr(route, "path", None), methods, (route, child_scope)
+        return found, methods, None
 
 
 def _as_refusal(error: Exception, methods: set[str]) -> Exception:
