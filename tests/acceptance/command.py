@@ -14,6 +14,8 @@ from pathlib import Path
 
 import psutil
 
+from tests import patience
+
 PLUGIN = "memory-plugin-postgres"
 _LISTENING = re.compile(r"""listening.*?address"?[=:]"?([^\s"]+)""")
 _SECONDS = 90
@@ -98,7 +100,7 @@ def running(
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        env={**os.environ, **(environment or {})},
+        env={**os.environ, **patience.ENVIRONMENT, **(environment or {})},
     )
     try:
         yield Running(process, until)

@@ -52,9 +52,7 @@ async def frozen(server: Postgres) -> AsyncIterator[None]:
 
 
 @pytest.mark.parametrize("fault", [locked, frozen])
-@pytest.mark.parametrize(
-    "seconds", [3, pytest.param(30, marks=[pytest.mark.slow, pytest.mark.timeout(180)])]
-)
+@pytest.mark.parametrize("seconds", [3, pytest.param(30, marks=pytest.mark.slow)])
 async def test_a_store_that_does_not_answer_means_503_and_health_still_answers(
     impatient: Plugin,
     postgres: Postgres,

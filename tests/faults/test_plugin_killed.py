@@ -17,9 +17,7 @@ from tests.faults.verdict import assert_sound
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.parametrize(
-    "kills", [3, pytest.param(20, marks=[pytest.mark.slow, pytest.mark.timeout(600)])]
-)
+@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.slow)])
 async def test_what_was_acknowledged_survives_and_the_rest_can_be_repeated(
     plugin: Plugin, postgres: Postgres, kills: int
 ) -> None:
@@ -37,7 +35,6 @@ async def test_what_was_acknowledged_survives_and_the_rest_can_be_repeated(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 async def test_a_killed_worker_is_replaced_and_loses_nothing(postgres: Postgres) -> None:
     async with running_plugin(postgres.url, "--workers=2") as plugin:
         async with Load([plugin.address]) as load:

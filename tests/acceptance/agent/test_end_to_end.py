@@ -23,7 +23,7 @@ from agent import (
 from tests.acceptance.agent.gateway import Gateway, running
 from tests.conftest import database_url, execute
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.anyio
 _NUMBERS = itertools.count(1)
 
 

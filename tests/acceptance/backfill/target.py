@@ -1,10 +1,37 @@
 """The plugin's side, for tests that look behind its back or tamper with it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from tests.integration.backfill.legacy import query_database
+
+_STALL = (
+    "CREATE TABLE public.stalled AS SELECT 1",
+    """
+    CREATE FUNCTION public.stall() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF (SELECT count(*) FROM memory_plugin.memory_records) >= {rows} THEN
+            WHILE EXISTS (SELECT FROM public.stalled) LOOP
+                PERFORM pg_sleep(0.02);
+            END LOOP;
+        END IF;
+        RETURN NULL;
+    END $$
+    """,
+    """
+    CREATE TRIGGER stall BEFORE INSERT ON memory_plugin.memory_records
+    EXECUTE FUNCTION public.stall()
+    """,
+)
+# The writers first: dropping a trigger waits for them.
+_GO_ON = (
+    "DELETE FROM public.stalled",
+    "DROP TRIGGER stall ON memory_plugin.memory_records",
+    "DROP FUNCTION public.stall()",
+    "DROP TABLE public.stalled",
+)
 
 
 @dataclass(frozen=True)
@@ -22,6 +49,26 @@ class TargetPlugin:
 
     def count(self) -> int:
         return int(self.query("SELECT count(*) FROM memory_plugin.memory_records")[0][0])
+
+    @contextmanager
+    def stalling_at(self, rows: int) -> Iterator[None]:
+        """Let no more rows in once there are so many, as long as the context lasts."""
+        for statement in _STALL:
+            self.query(statement.format(rows=rows))
+        try:
+            yield
+        finally:
+            for statement in _GO_ON:
+                self.query(statement)
+
+    def is_stalled(self) -> bool:
+        """Whether somebody is kept from writing."""
+        return bool(
+            self.query(
+                "SELECT FROM pg_stat_activity"
+                " WHERE datname = current_database() AND wait_event = 'PgSleep'"
+            )
+        )
 
     def versions(self) -> set[Any]:
         """Which rows there are, and in which version of PostgreSQL's own."""

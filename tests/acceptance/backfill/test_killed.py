@@ -4,6 +4,8 @@ import asyncio
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -16,13 +18,31 @@ from tests.integration.backfill.legacy import LegacyDatabase, query_database
 ROWS = 5000
 
 
-def wait_for_rows(target: TargetPlugin, rows: int, process: subprocess.Popen[str]) -> None:
-    """Return when the target has `rows` rows and the copy is not done."""
-    deadline = time.monotonic() + 60
-    while target.count() < rows:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+@contextmanager
+def half_done(
+    command: Command, target: TargetPlugin, rows: int
+) -> Iterator["subprocess.Popen[str]"]:
+    """A copy that has written `rows` rows and cannot go on before the context ends."""
+    with target.stalling_at(rows):
+        process = shell.start(command, "-apply", "--concurrency", "1")
+        try:
+            deadline = time.monotonic() + 60
+            while not target.is_stalled():
+                assert process.poll() is None, process.communicate()
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+            yield process
+        except BaseException:
+            process.kill()
+            raise
+
+
+def said_by(process: "subprocess.Popen[str]") -> tuple[str, str]:
+    """What it wrote on stdout and stderr by its end."""
+    try:
+        return process.communicate(timeout=60)
+    finally:
+        process.kill()
 
 
 @pytest.mark.parametrize(
@@ -34,13 +54,9 @@ def test_the_same_command_goes_on_where_it_was_killed(
 ) -> None:
     root = legacy.workspace()
     legacy.fill(ROWS, root, legacy.workspace(parent=root))
-    process = shell.start(backfill, "-apply", "--max-rps", "4", "--concurrency", "1")
-    try:
-        wait_for_rows(target, rows, process)
+    with half_done(backfill, target, rows) as process:
         process.send_signal(how)
-        _, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
+    _, err = said_by(process)
     if how != signal.SIGKILL:
         assert process.returncode == 3
         assert "interrupted" in err
@@ -64,13 +80,12 @@ def test_a_plugin_that_is_killed_and_comes_back_is_waited_for(
         async with running_plugin(migrated) as plugin:
             target = TargetPlugin(plugin.listen, migrated)
             command = Command(legacy.url, plugin.listen, backfill.directory)
-            process = shell.start(command, "-apply", "--max-rps", "4", "--concurrency", "1")
-            try:
-                await asyncio.to_thread(wait_for_rows, target, 2000, process)
-                await restart(plugin)
-                out, err = await asyncio.to_thread(process.communicate, timeout=60)
-            finally:
-                process.kill()
+            process = await asyncio.to_thread(cut_off, command, target, plugin)
+            # A moment of nothing, and a new process on the same socket.
+            await asyncio.sleep(0.5)
+            plugin.start()
+            await plugin.ready()
+            out, err = await asyncio.to_thread(said_by, process)
             assert process.returncode == 0, err
             assert "slowing down: the plugin cannot be reached" in err
             assert f"written {ROWS:,}" in out
@@ -79,30 +94,26 @@ def test_a_plugin_that_is_killed_and_comes_back_is_waited_for(
     asyncio.run(scenario())
 
 
-async def restart(plugin: Plugin) -> None:
-    """kill -9, a moment of nothing, and a new process on the same socket."""
-    plugin.kill()
-    await asyncio.sleep(0.5)
-    plugin.start()
-    await plugin.ready()
+def cut_off(command: Command, target: TargetPlugin, plugin: Plugin) -> "subprocess.Popen[str]":
+    """A copy whose plugin is killed -9 when it is half done."""
+    with half_done(command, target, 2000) as process:
+        plugin.kill()
+    return process
 
 
 def test_a_legacy_database_that_goes_away_ends_the_run_and_the_same_command_goes_on(
     cluster: str, legacy: LegacyDatabase, target: TargetPlugin, backfill: Command
 ) -> None:
     legacy.fill(ROWS, legacy.workspace())
-    process = shell.start(backfill, "-apply", "--max-rps", "4", "--concurrency", "1")
-    try:
-        wait_for_rows(target, 2000, process)
+    # Early, because what has been read already is written in peace.
+    with half_done(backfill, target, 1) as process:
         query_database(
             cluster,
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE application_name = 'memory-backfill' AND datname = $1",
             legacy.url.partition("?")[0].rpartition("/")[2],
         )
-        _, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
+    _, err = said_by(process)
     assert process.returncode == 3, err
     assert "the legacy database went away" in err
     assert target.count() < ROWS

@@ -11,7 +11,7 @@ import pytest
 
 from tests.acceptance.command import program, running
 from tests.acceptance.conversations.conftest import COMMAND, KEYS
-from tests.acceptance.conversations.people import User, fresh
+from tests.acceptance.conversations.people import SECONDS, User, fresh
 from tests.conftest import database_url, execute
 
 PREFIX = "MEMORY_CONVERSATIONS_"
@@ -79,7 +79,7 @@ def test_browsers_of_allowed_origins_may_call(address: str) -> None:
         "access-control-request-method": "PATCH",
         "access-control-request-headers": "authorization,last-event-id",
     }
-    with httpx.Client(base_url=address) as client:
+    with httpx.Client(base_url=address, timeout=SECONDS) as client:
         allowed = client.options(path, headers=asking)
         assert allowed.status_code == 200
         assert allowed.headers["access-control-allow-origin"] == "https://chat.example"

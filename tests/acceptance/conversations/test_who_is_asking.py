@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.acceptance.command import Running
-from tests.acceptance.conversations.people import AGENTS, Agent, Person, User
+from tests.acceptance.conversations.people import AGENTS, SECONDS, Agent, Person, User
 
 
 def test_ruling_01_a_user_endpoint_needs_a_token_and_ignores_an_api_key(
@@ -126,9 +126,13 @@ def test_ruling_06_access_is_on_the_group_and_changes_hold_at_once_on_every_work
         # A connection each, so that both workers are asked.
         alice.share(talk, guest, "reader")
         for _ in range(4):
-            with httpx.Client(base_url=server.address, headers=guest.headers) as fresh_one:
+            with httpx.Client(
+                base_url=server.address, headers=guest.headers, timeout=SECONDS
+            ) as fresh_one:
                 assert fresh_one.get(fork.user).status_code == 200
         alice.delete(f"{fork.user}/memberships/{guest.name}")
         for _ in range(4):
-            with httpx.Client(base_url=server.address, headers=guest.headers) as fresh_one:
+            with httpx.Client(
+                base_url=server.address, headers=guest.headers, timeout=SECONDS
+            ) as fresh_one:
                 assert fresh_one.get(talk.user).status_code == 404

@@ -10,7 +10,6 @@ from tests.acceptance.docs.sandbox import RUNNABLE, Sandbox
 from tests.unit.docs.pages import Page, page, pages
 
 SECONDS = 280.0  # enough for a very busy machine
-pytestmark = pytest.mark.timeout(300)
 
 
 def _runs_something(page: Page) -> bool:

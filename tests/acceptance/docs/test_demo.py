@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
-import pytest
-
 from tests.unit.docs.pages import ROOT
 
 STORY = (ROOT / "demo" / "story.py").read_text()
@@ -18,7 +16,6 @@ CHAPTERS = sorted(
 )
 
 
-@pytest.mark.timeout(300)
 def test_the_demo_runs_to_its_end_and_cleans_up(tmp_path: Path) -> None:
     report = ROOT / "build" / "demo" / "report.html"
     report.unlink(missing_ok=True)

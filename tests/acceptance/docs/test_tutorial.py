@@ -9,7 +9,6 @@ from tests.acceptance.docs.sandbox import Sandbox
 from tests.unit.docs.pages import Fence, page
 
 SECONDS = 280.0  # enough for a very busy machine
-pytestmark = pytest.mark.timeout(300)
 
 TUTORIAL = page("docs/memory-plugins/README.md").fences
 TESTING = page("docs/memory-plugins/testing-your-plugin.md").fences

@@ -16,8 +16,6 @@ import pytest
 
 from tests.acceptance.command import Running, running
 
-pytestmark = pytest.mark.timeout(300)
-
 COMMAND = "memory-gateway"
 SECONDS = 90.0
 

@@ -15,7 +15,6 @@ from plugin_postgres.app import create_app
 from plugin_postgres.schema import SCHEMA
 from plugin_postgres.settings import Settings as PluginSettings
 
-pytestmark = pytest.mark.timeout(300)
 # Each of the other fronts runs the same checks; a part of them shows that it reaches the plugin.
 SOME = ("health", "forget", "namespaces", "idempotency.same-id-updates-in-place")
 

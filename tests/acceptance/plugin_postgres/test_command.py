@@ -68,14 +68,14 @@ async def test_embedded_over_tcp_and_the_data_is_there_after_a_restart(directory
     with running(*flags) as plugin:
         assert plugin.address.startswith("http://127.0.0.1:")
         await drive(plugin)
-        async with MemoryClient(plugin.address) as client:
+        async with MemoryClient(plugin.address, timeout=30) as client:
             await client.put_namespace(A, NamespaceUpsert(kind="workspace"))
             await client.write(A, fact("kept"))
         assert plugin.stop() == 0
         assert plugin.lines[-1].endswith("stopped")
     assert not (directory / "data" / "postgres" / "postmaster.pid").exists()
     with running(*flags) as plugin:
-        async with MemoryClient(plugin.address) as client:
+        async with MemoryClient(plugin.address, timeout=30) as client:
             found = await client.search(SearchRequest(namespaces=[A]))
             assert [memory.content for memory in found.memories] == ["kept"]
         assert plugin.stop(signal.SIGINT) == 0
@@ -96,7 +96,7 @@ async def test_two_workers_on_a_unix_socket_share_everything(
         assert plugin.address == f"unix:{path}"
         await drive(plugin, "secret-token")
         with pytest.raises(Forbidden):
-            async with MemoryClient(plugin.address, token="wrong") as client:
+            async with MemoryClient(plugin.address, token="wrong", timeout=30) as client:
                 await client.put_namespace(A, NamespaceUpsert(kind="workspace"))
         workers = plugin.workers
         assert len(workers) == 2
@@ -159,7 +159,7 @@ async def test_logs_are_json_lines_and_a_public_address_without_a_token_is_warne
     with running("--listen=:0", f"--database-url={migrated}", "--log-json") as plugin:
         port = int(plugin.address.rpartition(":")[2])
         for host in ("127.0.0.1", "[::1]" if socket.has_dualstack_ipv6() else "127.0.0.1"):
-            async with httpx.AsyncClient() as http:
+            async with httpx.AsyncClient(timeout=30) as http:
                 assert (await http.get(f"http://{host}:{port}/v1/health")).status_code == 200
         assert plugin.stop() == 0
     events = [json.loads(line) for line in plugin.lines]

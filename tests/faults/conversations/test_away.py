@@ -11,7 +11,7 @@ from tests.faults.cluster import Postgres
 from tests.faults.conversations.test_killed import AGENT, ALICE, SECONDS, indexed
 from tests.faults.plugin import running_plugin
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600), pytest.mark.slow]
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 CONVERSATIONS = 20
 MESSAGES = 1000

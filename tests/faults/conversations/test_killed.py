@@ -18,7 +18,7 @@ import pytest
 from tests.acceptance.command import Running, running
 from tests.faults.cluster import Postgres
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.anyio
 
 SECONDS = 120.0
 WRITERS = 6

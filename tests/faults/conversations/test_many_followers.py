@@ -16,7 +16,7 @@ from tests.acceptance.command import Running
 from tests.faults.cluster import Postgres
 from tests.faults.conversations.test_killed import AGENT, ALICE, started
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.anyio
 
 SECONDS = 240.0
 FOLLOWERS = 1000

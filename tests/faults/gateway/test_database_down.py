@@ -9,7 +9,7 @@ from tests.faults.cluster import directory, running_postgres
 from tests.faults.gateway.process import Gateway
 from tests.faults.plugin import running_plugin
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.anyio
 
 
 async def test_ruling_27_without_postgres_everything_but_health_is_503(

@@ -24,7 +24,7 @@ from tests.integration.recall.server import (
 )
 from tests.integration.recall.upstream import Model, scripted_model, until
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300), pytest.mark.slow]
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 CLIENTS = 6
 

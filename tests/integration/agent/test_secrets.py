@@ -211,7 +211,7 @@ async def test_the_logs_of_others_are_left_alone(
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="httpx")
     server.answer("GET", "/health", Reply(body={}))
-    async with httpx.AsyncClient() as other:
+    async with httpx.AsyncClient(timeout=60) as other:
         await other.get(f"{server.url}/health")
     assert "HTTP Request: GET" in caplog.text
 

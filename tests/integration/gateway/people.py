@@ -12,6 +12,7 @@ import httpx
 from contract import MemoryClient
 from gateway.app import create_app
 from gateway.settings import Settings
+from tests import patience
 
 _CLOCK = itertools.count(1_780_000_000_000, 1000)
 _NUMBERS = itertools.count(1)
@@ -136,9 +137,8 @@ async def gateway(
     database_url: str, client: MemoryClient, address: str = "127.0.0.1", **settings: Any
 ) -> AsyncIterator[Gateway]:
     """The gateway on a database with its schema, in front of the plugin of the client."""
-    # A busy machine earns no 503.
-    patient: dict[str, Any] = {"pool_timeout": 30.0, "statement_timeout": 30.0}
-    app = create_app(Settings(database_url=database_url, **{**patient, **settings}), client)
+    own = {**patience.LIMITS, **settings}
+    app = create_app(Settings(database_url=database_url, **own), client)
     transport = httpx.ASGITransport(app, client=(address, 50_000))
     async with (
         app.router.lifespan_context(app),

@@ -83,8 +83,8 @@ def test_what_is_wrong_with_a_request_is_said(url: str, content: bytes, message:
 
 
 def test_other_paths_and_large_bodies_are_refused(url: str) -> None:
-    assert httpx.get(f"{url}/x").status_code == 404
-    assert httpx.post(f"{url}/x", content=b"{}").status_code == 404
+    assert httpx.get(f"{url}/x", timeout=60).status_code == 404
+    assert httpx.post(f"{url}/x", content=b"{}", timeout=60).status_code == 404
     connection = http.client.HTTPConnection(url.split("/")[2], timeout=60)
     connection.putrequest("POST", "/v1/embeddings")
     connection.putheader("content-length", str(2**30))

@@ -16,6 +16,8 @@ from typing import Any
 
 import httpx
 
+from tests import patience
+
 COMMAND = str(Path(sys.executable).with_name("memory-recall"))
 HARNESS = str(Path(sys.executable).with_name("memory-harness"))
 MANAGEMENT = {"authorization": "Bearer test-management"}
@@ -33,7 +35,11 @@ class Process:
         # Settings of whoever runs the tests are not the tests'.
         own = {k: v for k, v in os.environ.items() if not k.startswith("MEMORY_")}
         self.process = subprocess.Popen(
-            command, env=own | environment, stderr=subprocess.PIPE, text=True, bufsize=1
+            command,
+            env=own | patience.ENVIRONMENT | environment,
+            stderr=subprocess.PIPE,
+            text=True,
+            bufsize=1,
         )
         self.lines: list[str] = []
         self._arriving: queue.Queue[str | None] = queue.Queue()

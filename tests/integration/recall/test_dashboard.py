@@ -109,7 +109,9 @@ class TestLogin:
             for origin in ({"origin": server.url}, {"sec-fetch-site": "same-origin"}):
                 assert client.post("/api/memory", json=body, headers=origin).status_code == 200
             forged = {"cookie": "recall_session=ffffffffff.abc"}
-            assert httpx.get(f"{server.url}/api/memory", headers=forged).status_code == 401
+            assert (
+                httpx.get(f"{server.url}/api/memory", headers=forged, timeout=60).status_code == 401
+            )
 
     def test_logging_out(self, page: Page) -> None:
         page.get_by_test_id("logout").click()
