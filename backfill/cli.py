@@ -127,7 +127,8 @@ def backfill(
     ] = False,
     seed: Annotated[int | None, typer.Option(help="Repeat the sample of an earlier run.")] = None,
     no_extras: Annotated[
-        bool, typer.Option("--no-extras", help="Rows that only the target has are a mismatch too.")
+        bool,
+        typer.Option("--no-extras", help="Count rows that exist only on the target as mismatches."),
     ] = False,
     max_diffs: Annotated[int, typer.Option(min=0, help="Print at most N differences.")] = 100,
     concurrency: Annotated[
@@ -173,7 +174,7 @@ def backfill(
     if verify:
         modes.append("verify")
     if len(modes) != 1:
-        raise typer.BadParameter("give exactly one of -dry-run, -apply, -verify")
+        raise typer.BadParameter("give exactly one of -dry-run, -apply and -verify")
     if verify_all and (verify_sample is not None or seed is not None):
         raise typer.BadParameter(
             "--verify-all compares all workspaces: leave out -verify-sample and --seed"

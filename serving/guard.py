@@ -35,7 +35,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 _NOWHERE = "none"
 _CLIENT_GONE = 499
 _CODES = {404: "not_found", 405: "method_not_allowed"}
-_WORDS = {404: "there is no such endpoint"}
+_WORDS = {404: "this endpoint does not exist"}
 
 log = logging.getLogger(__name__)
 
