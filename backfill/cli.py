@@ -19,7 +19,7 @@ from backfill.target import PATIENCE
 DEFAULT_SAMPLE = 50
 _HELP = """Copy an installation's memories to a memory plugin, and prove that nothing was lost.
 
-Exactly one of -dry-run, -apply, -verify; one dash or two, as you like.
+Give exactly one of -dry-run, -apply and -verify, with one dash or two.
 
 \b
 A cutover, step by step:
@@ -30,7 +30,7 @@ A cutover, step by step:
   memory-backfill -verify --verify-all --json parity.json
 
 \b
-One workspace, gently, with the rejected rows in a file of your choice:
+One workspace, at a limited rate, with the rejected rows in a file of your choice:
   memory-backfill -apply -workspace=018f3c2e-7c4b-7d5a-9b1e-2f6a4c8d0e11 \\
       --max-rps 20 --rejects rejected.ndjson
 """
@@ -39,11 +39,11 @@ _EPILOG = """
 Exit codes:
   0  done, or parity proven
   1  mismatches or rejected rows
-  2  usage or configuration; nothing was touched
+  2  wrong usage or configuration; nothing was changed
   3  the source or the target is unavailable, or the run was interrupted;
      the same command continues where it stopped
   4  no mismatch was found, but some rows could not be proven
-  5  the plugin breaks the contract; repeating the command does not help
+  5  the plugin breaks the contract; retrying does not help
 
 \b
 Environment: DATABASE_URL, MEMORY_PLUGIN_URL, MEMORY_PLUGIN_TOKEN, and
@@ -98,10 +98,13 @@ def _suggestion(typed: str, options: list[str]) -> str:
 )
 def backfill(
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", "-dry-run", help="Say what an apply would do.")
+        bool, typer.Option("--dry-run", "-dry-run", help="Show what an apply would do.")
     ] = False,
     apply: Annotated[
-        bool, typer.Option("--apply", "-apply", help="Copy; run it again to continue or to repair.")
+        bool,
+        typer.Option(
+            "--apply", "-apply", help="Copy the rows; run it again to continue or repair."
+        ),
     ] = False,
     verify: Annotated[
         bool, typer.Option("--verify", "-verify", help="Compare both sides row by row.")
@@ -127,12 +130,15 @@ def backfill(
     ] = False,
     seed: Annotated[int | None, typer.Option(help="Repeat the sample of an earlier run.")] = None,
     no_extras: Annotated[
-        bool, typer.Option("--no-extras", help="Rows that only the target has are a mismatch too.")
+        bool,
+        typer.Option("--no-extras", help="Count rows that exist only on the target as mismatches."),
     ] = False,
     max_diffs: Annotated[int, typer.Option(min=0, help="Print at most N differences.")] = 100,
     concurrency: Annotated[
         int | None,
-        typer.Option(min=1, max=100, help="Requests at once; 4 batches or 32 single writes."),
+        typer.Option(
+            min=1, max=100, help="Concurrent requests; by default 4 batches or 32 single writes."
+        ),
     ] = None,
     max_rps: Annotated[
         float | None, typer.Option(min=0.01, help="Send at most N requests per second.")
@@ -140,22 +146,26 @@ def backfill(
     patience: Annotated[
         float, typer.Option(min=0, help="Seconds to wait for a plugin that is busy or down.")
     ] = PATIENCE,
-    json: Annotated[Path | None, typer.Option(help="Write the report there, as JSON.")] = None,
+    json: Annotated[
+        Path | None, typer.Option(help="Write the report to this file, as JSON.")
+    ] = None,
     rejects: Annotated[
         Path | None,
-        typer.Option(help="Write rejected rows there, an object a line; else to a new file here."),
+        typer.Option(
+            help="Write rejected rows to this file, one JSON object per line; default: a new file."
+        ),
     ] = None,
     show_content: Annotated[
         bool,
         typer.Option(
-            "--show-content", help="Print memory content in reports; it may hold secrets."
+            "--show-content", help="Print memory content in reports; it may contain secrets."
         ),
     ] = False,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Write every row again, whatever was done before.")
+        bool, typer.Option("--restart", help="Write every row again, ignoring earlier runs.")
     ] = False,
     state_dir: Annotated[
-        Path | None, typer.Option(help="Where the journal of an apply is kept.")
+        Path | None, typer.Option(help="Directory for the journal of an apply.")
     ] = None,
     database_url: Annotated[
         str, typer.Option(envvar="DATABASE_URL", help="The legacy database.")
@@ -173,7 +183,7 @@ def backfill(
     if verify:
         modes.append("verify")
     if len(modes) != 1:
-        raise typer.BadParameter("give exactly one of -dry-run, -apply, -verify")
+        raise typer.BadParameter("give exactly one of -dry-run, -apply and -verify")
     if verify_all and (verify_sample is not None or seed is not None):
         raise typer.BadParameter(
             "--verify-all compares all workspaces: leave out -verify-sample and --seed"

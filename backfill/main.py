@@ -24,7 +24,7 @@ from backfill.verify import verify
 
 Mode = Literal["dry-run", "apply", "verify"]
 
-_INTERRUPTED = "interrupted; run the same command again, it continues where it stopped"
+_INTERRUPTED = "interrupted; run the same command again to continue where it stopped"
 
 
 def run_mode(mode: Mode, options: Options) -> int:

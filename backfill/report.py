@@ -63,11 +63,11 @@ def tally_lines(tally: Tally, target: Target, seconds: float) -> Iterator[str]:
     )
     yield f"{seconds:.1f} s, {tally.scanned / max(seconds, 0.001):,.0f} rows/s"
     if "batch" not in target.extensions:
-        yield "created_at was not copied (the plugin has no batch); the order of the rows was"
+        yield "created_at was not copied (the plugin has no batch), but the order of the rows was"
     elif tally.without_time:
         yield (
             f"{counted(tally.without_time, 'row')} {'has' if tally.without_time == 1 else 'have'}"
-            " a created_at that no plugin can take (null, infinite or BC) and got the time of the"
+            " a created_at that no plugin accepts (null, infinite or BC) and got the time of the"
             " copy"
         )
     if tally.other_times:
@@ -116,7 +116,7 @@ def verification_lines(result: Verification, max_diffs: int, no_extras: bool) ->
             " namespaces; --max-diffs N looks for more"
         )
     if found.rejected:
-        yield f"{counted(found.rejected.total(), 'row')} rejected, so this tool does not copy them:"
+        yield f"{counted(found.rejected.total(), 'row')} rejected and not copied:"
         yield from _reasons(found.rejected)
     yield from _times(result)
     if result.seed is not None:
@@ -134,7 +134,7 @@ def _times(result: Verification) -> Iterator[str]:
         if result.can_repair_times
         else "this plugin lacks batch or list, so -apply cannot correct it"
     )
-    yield f"at least {number} with a created_at that is not the legacy one: {repair}"
+    yield f"at least {number} with a created_at that differs from the legacy one: {repair}"
 
 
 def _verdict(result: Verification) -> Iterator[str]:
@@ -144,7 +144,7 @@ def _verdict(result: Verification) -> Iterator[str]:
         yield (
             f"{bad:,} of {counted(result.sampled, 'compared workspace')}"
             f" {'has' if bad == 1 else 'have'} a mismatch: do NOT set MEMORY_V2_CUTOVER;"
-            " run -apply again, it repairs what it can, then -verify"
+            " run -apply again to repair what it can, then -verify"
         )
     elif result.no_extras and found.extras:
         yield "the target has rows that the legacy table does not: do NOT set MEMORY_V2_CUTOVER"
@@ -156,8 +156,8 @@ def _verdict(result: Verification) -> Iterator[str]:
             else "no mismatch was found, but"
         )
         yield (
-            f"{also} {unproven} could not be proven on this plugin: it cannot list its rows,"
-            " and searches did not return them; cutting over is your risk"
+            f"{also} {unproven} could not be proven: the plugin cannot list its rows,"
+            " and searches did not return them; decide whether to cut over anyway"
         )
     else:
         if result.population:

@@ -212,7 +212,7 @@ async def _connect(url: str) -> Any:
         )
     except _WRONG_ADDRESS as error:
         raise ConfigurationError(
-            f"the legacy database {describe(url)} refuses us: {_reason(error, url)};"
+            f"the legacy database {describe(url)} refused the connection: {_reason(error, url)};"
             " check DATABASE_URL"
         ) from None
     except ValueError:
@@ -255,11 +255,13 @@ def _reading() -> Iterator[None]:
     try:
         yield
     except asyncpg.InsufficientPrivilegeError as error:
-        raise ConfigurationError(f"the legacy database does not let us read: {error}") from None
+        raise ConfigurationError(
+            f"the account in DATABASE_URL may not read the legacy database: {error}"
+        ) from None
     except _GONE as error:
         raise SourceUnavailable(
-            f"the legacy database went away ({type(error).__name__}: {error});"
-            " run the same command again, it continues where it stopped"
+            f"the connection to the legacy database was lost ({type(error).__name__}: {error});"
+            " run the same command again to continue where it stopped"
         ) from None
     except asyncpg.PostgresError as error:
         raise ConfigurationError(

@@ -45,7 +45,7 @@ class Tally:
         settled = self.written + self.rejects.count
         if not expected == self.scanned == settled:
             raise Unaccounted(
-                f"the account does not balance: the snapshot has {expected:,} rows,"
+                f"the counts do not add up: the snapshot has {expected:,} rows,"
                 f" {self.scanned:,} were scanned, {self.written:,} written and"
                 f" {self.rejects.count:,} rejected; do not trust this run, run -verify --verify-all"
             )

@@ -100,18 +100,18 @@ class Target:
                 if now - failing_since >= self._patience:
                     raise TargetUnavailable(
                         f"the plugin has not answered for {now - failing_since:.0f} s ({error});"
-                        " run the same command again, it continues where it stopped"
+                        " run the same command again to continue where it stopped"
                     ) from None
                 self._slow_down(error, failures)
             except ContractViolation as error:
                 raise TargetBroken(
-                    f"the plugin does not keep the contract ({error});"
+                    f"the plugin breaks the contract ({error});"
                     " `memory-harness run` shows what is wrong with it"
                 ) from None
             except Forbidden as error:
                 if error.status == 401:
                     raise ConfigurationError(
-                        f"the plugin wants a token ({error}): set MEMORY_PLUGIN_TOKEN"
+                        f"the plugin requires a token ({error}): set MEMORY_PLUGIN_TOKEN"
                     ) from None
                 raise
             else:
@@ -126,7 +126,7 @@ class Target:
             answers = await self.client.batch(writes, timeout=BULK_TIMEOUT)
             if all(is_unavailable(answer) for answer in answers):
                 # Not the plugin's words: here they may quote the content.
-                raise Unavailable("the plugin could take none of the writes of a batch")
+                raise Unavailable("the plugin accepted none of the writes of a batch")
             return answers
 
         return await self.ask(call)
@@ -209,7 +209,7 @@ class Target:
         except MemoryPluginError as error:
             raise TargetBroken(
                 f"the plugin refuses a {what} with {error.status} ({error});"
-                " `memory-harness run` shows whether it keeps the contract"
+                " `memory-harness run` shows whether it conforms"
             ) from None
 
     async def _is_healthy(self) -> bool:
@@ -278,7 +278,7 @@ async def open_target(
             raise TargetUnavailable(f"the plugin at {url} is not healthy: {error}") from None
         except Forbidden as error:
             raise ConfigurationError(
-                f"what answers at {url} wants a token ({error}): set MEMORY_PLUGIN_TOKEN"
+                f"what answers at {url} requires a token ({error}): set MEMORY_PLUGIN_TOKEN"
             ) from None
         except MemoryPluginError as error:
             raise ConfigurationError(
@@ -286,7 +286,7 @@ async def open_target(
                 " it is the plugin's address without /v1"
             ) from None
         if health.status != "ok":
-            raise TargetUnavailable(f"the plugin at {url} says of itself that it is degraded")
+            raise TargetUnavailable(f"the plugin at {url} reports that it is degraded")
         if not health.version.startswith("1."):
             raise ConfigurationError(
                 f"the plugin speaks version {health.version} of the contract, we speak 1"

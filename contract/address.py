@@ -32,9 +32,11 @@ class Address:
             )
         if parts.username is not None or parts.password is not None:
             # A password in a URL ends up in logs; a token does not.
-            raise ValueError("the plugin's address must not hold a password: set a token instead")
+            raise ValueError(
+                "the plugin's address must not contain a password; set a token instead"
+            )
         if parts.query or parts.fragment:
-            raise ValueError("the plugin's address must end before any ? or #")
+            raise ValueError("the plugin's address must not contain ? or #")
         try:
             _ = parts.port
         except ValueError:

@@ -85,7 +85,7 @@ class Breaker:
 
     def _answered(self) -> None:
         if self._opened_at is not None:
-            logger.info("the memory plugin answers again")
+            logger.info("the memory plugin is available again")
         self._count = 0
         self._opened_at = None
         self._probing = False

@@ -226,7 +226,7 @@ class MemoryClient:
         answer = await self._call("GET", path, deadline=deadline, repeatable=True)
         memory = read_answer(Memory, answer)
         if (memory.id, memory.namespace) != (wanted, owner):
-            raise ContractViolation("id: the plugin answered with another memory")
+            raise ContractViolation("id: the plugin returned a different memory")
         return memory
 
     async def forget(
@@ -282,7 +282,7 @@ class MemoryClient:
         if not all(isinstance(memory, wanted) for memory in page.memories):
             raise ContractViolation(f"memories: not what fields: {request.fields} asks for")
         if page.next_cursor is not None and page.next_cursor == request.cursor:
-            raise ContractViolation("next_cursor: is the cursor of this page, not of the next")
+            raise ContractViolation("next_cursor: is the cursor of this page, not of the next one")
         return page
 
     @overload
@@ -385,7 +385,7 @@ class MemoryClient:
             async with asyncio.timeout_at(deadline):
                 return await self._negotiation.health()
         except TimeoutError:
-            raise Timeout("the plugin did not say in time what it can do") from None
+            raise Timeout("the plugin did not report its capabilities in time") from None
 
     async def _known_health(self, deadline: float) -> HealthResponse:
         """What the plugin last said of itself; raises when it has never answered."""

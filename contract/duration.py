@@ -15,5 +15,5 @@ def parse_duration(value: float | str) -> float:
     else:
         seconds = float(value)
     if not (math.isfinite(seconds) and seconds > 0):
-        raise ValueError("must be a length of time more than zero, such as 2s, 500ms or 2")
+        raise ValueError("must be a duration greater than zero, such as 2s, 500ms or 2")
     return seconds

@@ -111,7 +111,7 @@ class AnswerReader:
         end = self._buffer.find(b"\r\n\r\n")
         if end < 0:
             if len(self._buffer) > _MAX_HEAD or not _may_be_http(self._buffer):
-                raise UnreadableAnswer("the answer does not begin as HTTP does")
+                raise UnreadableAnswer("the response is not HTTP")
             return False
         head = self._buffer[:end]
         self._buffer = self._buffer[end + 4 :]
@@ -130,7 +130,7 @@ class AnswerReader:
         encoding = _header(lower, b"transfer-encoding")
         if encoding is not None:
             if encoding != b"chunked":
-                raise UnreadableAnswer("the answer has a transfer encoding that was not asked for")
+                raise UnreadableAnswer("the response has an unsupported transfer encoding")
             self._where = "chunks"
             return
         length = _header(lower, b"content-length")
@@ -138,7 +138,7 @@ class AnswerReader:
             self._where, self._to_end = "rest", True
             return
         if not length.isdigit():
-            raise UnreadableAnswer("the answer has a Content-Length that is not a number")
+            raise UnreadableAnswer("the response has a Content-Length that is not a number")
         self._where, self._length = "sized", int(length)
         if self._length > self._max_body:
             raise AnswerTooLarge(self._status)
@@ -158,7 +158,7 @@ class AnswerReader:
             line_end = buffer.find(b"\r\n", at)
             if line_end < 0:
                 if len(buffer) - at > _MAX_CHUNK_LINE:
-                    raise UnreadableAnswer("the answer has a chunk without a size")
+                    raise UnreadableAnswer("the response has a chunk without a size")
                 break
             size = _chunk_size(buffer[at:line_end])
             if size == 0:
@@ -169,7 +169,7 @@ class AnswerReader:
             if len(buffer) < end + 2:
                 break
             if buffer[end : end + 2] != b"\r\n":
-                raise UnreadableAnswer("the answer has a chunk that does not end where it says")
+                raise UnreadableAnswer("the response has a chunk that does not match its size")
             self._body += buffer[line_end + 2 : end]
             at = end + 2
         self._buffer = buffer[at:]
@@ -180,7 +180,7 @@ class AnswerReader:
         end = buffer.find(b"\r\n\r\n", line_end)
         if end < 0:
             if len(buffer) - at > _MAX_HEAD:
-                raise UnreadableAnswer("the answer does not end after its last chunk")
+                raise UnreadableAnswer("the response does not end after its last chunk")
             self._buffer = buffer[at:]
             return None
         self._buffer = buffer[end + 4 :]
@@ -203,12 +203,12 @@ class AnswerReader:
         if encoding == b"identity":
             return body
         if encoding not in (b"gzip", b"x-gzip"):
-            raise UndecodableBody("the answer has a content encoding that was not asked for")
+            raise UndecodableBody("the response has a content encoding that was not requested")
         decoder = zlib.decompressobj(wbits=31)
         try:
             plain = decoder.decompress(body, self._max_body + 1)
         except zlib.error:
-            raise UndecodableBody("the answer says gzip and is none") from None
+            raise UndecodableBody("the response says gzip but is not") from None
         if len(plain) > self._max_body:
             raise AnswerTooLarge(self._status)
         return plain
@@ -221,7 +221,7 @@ def _may_be_http(start: bytes) -> bool:
 def _status(head: bytes) -> int:
     code = head[9:12]
     if not head.startswith(b"HTTP/1.") or not code.isdigit() or len(code) != 3:
-        raise UnreadableAnswer("the answer does not begin as HTTP does")
+        raise UnreadableAnswer("the response is not HTTP")
     return int(code)
 
 
@@ -242,5 +242,5 @@ def _chunk_size(line: bytes) -> int:
     except ValueError:
         size = -1
     if size < 0 or not digits.isalnum():
-        raise UnreadableAnswer("the answer has a chunk without a size")
+        raise UnreadableAnswer("the response has a chunk without a size")
     return size

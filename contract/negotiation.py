@@ -131,7 +131,7 @@ class Negotiation:
             # Shielded: others may wait for the same answer.
             await asyncio.shield(self._start_asking())
             if self._health is None:
-                raise self._failure or Unavailable("the plugin did not say what it can do")
+                raise self._failure or Unavailable("the plugin did not report its capabilities")
         elif time.monotonic() - self._asked_at >= self._refresh:
             self._start_asking()
         return self._health

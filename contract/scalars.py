@@ -78,7 +78,7 @@ def _in_utc(moment: datetime, add: timedelta = timedelta()) -> datetime:
     try:
         return moment.astimezone(UTC) + add
     except OverflowError:
-        raise ValueError("must lie within the years 0001 to 9999 in UTC") from None
+        raise ValueError("must be within the years 0001 to 9999 in UTC") from None
 
 
 def format_time(moment: datetime) -> str:
@@ -110,7 +110,7 @@ def _check_json(value: object, depth: int) -> None:
         check_text(value)
     elif isinstance(value, float):
         if not math.isfinite(value):
-            raise ValueError("must hold finite numbers only")
+            raise ValueError("must contain only finite numbers")
     elif isinstance(value, dict | list):
         if depth == MAX_DEPTH:
             raise ValueError(f"must not be nested deeper than {MAX_DEPTH} levels")
@@ -121,7 +121,7 @@ def _check_json(value: object, depth: int) -> None:
         for item in value.values() if isinstance(value, dict) else value:
             _check_json(item, depth + 1)
     elif not (value is None or isinstance(value, bool | int)):
-        raise ValueError("must hold JSON values only")
+        raise ValueError("must contain only JSON values")
 
 
 def _check_json_object(value: object) -> object:

@@ -238,7 +238,7 @@ def _header_block(headers: tuple[tuple[str, str], ...]) -> bytes:
     """The lines of the headers; a client sends the same few again and again."""
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
     if lines.count("\n") != len(headers) or lines.count("\r") != len(headers):
-        raise ValueError("a header must not hold a line break")
+        raise ValueError("a header must not contain a line break")
     return lines.encode("latin-1")
 
 

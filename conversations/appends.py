@@ -100,7 +100,7 @@ class Appends:
             try:
                 rows = await self._queue(conversation, new, asker)
             except asyncpg.UniqueViolationError:
-                raise Unavailable("the same messages are being written by somebody else") from None
+                raise Unavailable("another request is writing the same messages; retry") from None
             known |= {row["id"]: row for row in rows}
         return Appended([dict(known[draft.id]) for draft in drafts], is_new=bool(new))
 

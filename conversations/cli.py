@@ -7,7 +7,7 @@ from serving.service import Service
 
 SERVICE = Service(
     name=NAME,
-    summary="Keep conversations: messages, forks, sharing, search and resumable answers.",
+    summary="Store conversations: messages, forks, sharing, search and resumable answers.",
     package="conversations",
     settings=Settings,
     prepare=prepare,

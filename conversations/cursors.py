@@ -26,4 +26,4 @@ def read_cursor(cursor: str, field: str) -> tuple[datetime, UUID]:
         (micros,) = struct.unpack(">q", packed[:8])
         return _EPOCH + timedelta(microseconds=micros), UUID(bytes=packed[8:])
     except (ValueError, binascii.Error, struct.error, OverflowError):
-        raise BadRequest(field, "must be the nextCursor of the page before") from None
+        raise BadRequest(field, "must be the nextCursor of the previous page") from None

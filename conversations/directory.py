@@ -89,7 +89,7 @@ class Directory:
         try:
             grant = await self._access.enter(call.caller, str(key), Level.OWNER)
         except Exception as error:
-            raise Conflict("id: another conversation has it") from error
+            raise Conflict("id: already used by another conversation") from error
         return answer(200, await self._read(grant.conversation, grant.level))
 
     async def get(self, call: Call) -> Response:
@@ -133,7 +133,7 @@ class Directory:
             except asyncpg.ForeignKeyViolationError:
                 continue  # a fork was made below meanwhile
             return nothing()
-        raise Unavailable("the conversation is being forked too often to delete it")
+        raise Unavailable("the conversation is being forked; retry the deletion")
 
 
 async def _delete(connection: asyncpg.Connection, call: Call, is_branch: bool) -> None:

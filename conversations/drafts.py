@@ -101,7 +101,7 @@ class Draft(NamedTuple):
             and same_content(row, self)
         )
         if not same:
-            raise Conflict("id: another message has it")
+            raise Conflict("id: already used by another message")
 
 
 def same_content(row: Row, draft: Draft) -> bool:
@@ -134,7 +134,7 @@ def agent_drafts(
     seen: set[UUID] = set()
     for index, draft in enumerate(drafts):
         if draft.id in seen:
-            raise BadRequest(f"messages[{index}].id", "must not stand twice in one request")
+            raise BadRequest(f"messages[{index}].id", "must not appear twice in a request")
         seen.add(draft.id)
     return drafts
 
@@ -145,13 +145,13 @@ def _agent_draft(
     channel = fields.choice("channel", CHANNELS, any_case=True) or default_channel
     visibility = fields.choice("visibility", VISIBILITIES)
     if channel == "SUMMARY":
-        raise fields.refuse("channel", "summaries have an endpoint of their own")
+        raise fields.refuse("channel", "must not be SUMMARY: summaries have their own endpoint")
     if visibility is None:
         visibility = "agent" if channel == "MEMORY" else "user"
     if channel is None:
         channel = "HISTORY" if visibility == "user" else "MEMORY"
     if channel == "MEMORY" and visibility == "user":
-        raise fields.refuse("visibility", "users do not see MEMORY: must be agent or system")
+        raise fields.refuse("visibility", "must be agent or system: users do not see MEMORY")
     author = fields.user("userId")
     if user is not None:
         if author not in (None, user):

@@ -67,7 +67,7 @@ def check(value: Any, field: str, depth: int = 0) -> None:
     if isinstance(value, str):
         check_text(value, field)
     elif isinstance(value, NotANumber):
-        raise BadRequest(field, f"must hold JSON numbers only, not {value.name}")
+        raise BadRequest(field, f"must contain only JSON numbers, not {value.name}")
     elif isinstance(value, dict | list):
         if depth == MAX_DEPTH:
             raise BadRequest(field, f"must be nested at most {MAX_DEPTH} levels deep")

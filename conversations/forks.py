@@ -73,13 +73,13 @@ class Forks:
     async def _made_before(self, target: Row, draft: Draft | None) -> Row:
         """The fork of an earlier request with the same first message."""
         if draft is None:
-            raise Conflict("the fork could not be made")
+            raise Conflict("the fork could not be created")
         row = await self._database.fetchrow(load("find_fork"), draft.id)
         if row is None or row["forked_from_message_id"] != target["id"]:
-            raise Conflict("newMessage.id: another message has it")
+            raise Conflict("newMessage.id: already used by another message")
         stored = await self._database.fetchrow(load("find_messages"), [draft.id])
         if stored is None:
-            raise Conflict("newMessage.id: another message has it")
+            raise Conflict("newMessage.id: already used by another message")
         draft.check_repeats(stored, row["id"])
         return row
 

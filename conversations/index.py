@@ -114,7 +114,7 @@ class Index:
                         await self._tell(run)
                     pause = _IDLE_SECONDS
                 except Unavailable as error:
-                    log.warning("the plugin is away", extra={"reason": type(error).__name__})
+                    log.warning("the plugin is unavailable", extra={"reason": type(error).__name__})
                     self._known.clear()
                     pause = min(pause * 2, _LONGEST_PAUSE)
                     away_until = time.monotonic() + pause

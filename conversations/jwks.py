@@ -54,7 +54,7 @@ class KeySet:
         if not found and await self._ask_again():
             found = self._matching(kid, algorithm)
         if self._fetched_at is None:
-            raise Unavailable("the keys that tokens are checked with cannot be fetched")
+            raise Unavailable("the keys for checking tokens cannot be fetched")
         return found
 
     async def refresh(self) -> None:
@@ -78,7 +78,7 @@ class KeySet:
             try:
                 self._keep(await self._fetch())
             except (httpx.HTTPError, httpx.InvalidURL, ValueError, jwt.PyJWTError) as error:
-                log.warning("keys cannot be fetched", extra={"reason": type(error).__name__})
+                log.warning("cannot fetch keys", extra={"reason": type(error).__name__})
                 return False
             return True
 

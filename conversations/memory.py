@@ -53,7 +53,7 @@ class Memory:
             async with self._database.transaction() as connection:
                 result = await self._sync(connection, call, drafts)
         except asyncpg.UniqueViolationError:
-            raise Conflict("id: another message has it") from None
+            raise Conflict("id: already used by another message") from None
         return answer(200, result)
 
     async def _sync(

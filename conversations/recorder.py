@@ -95,7 +95,7 @@ class Recorder:
         async with self._database.transaction() as connection:
             locked = await _lock_conversation(connection, conversation)
             if store and await connection.fetch(load("find_messages"), [message]):
-                raise Conflict("messageId: another message has it")
+                raise Conflict("messageId: already used by another message")
             before = await connection.fetchval(load("find_recording_in_progress"), conversation)
             if before is not None:
                 row = await connection.fetchrow(load("lock_recording"), before)
@@ -171,7 +171,7 @@ class Recorder:
         if piece.offset is None or piece.offset == row["length"]:
             if row["length"] + len(piece.content) > MAX_RECORDING:
                 raise _too_long()
-            raise Unavailable("the recording is just being ended")
+            raise Unavailable("the recording is being ended; retry")
         return _check_repeat(row, piece, await self.text.read(key, 0))
 
     async def _end(
@@ -274,7 +274,9 @@ def _check_repeat(row: Row, piece: Piece, text: str) -> Row:
             return row
     elif start is None or start == row["length"]:
         raise _too_long()
-    raise Conflict("offset: the recording ends elsewhere", offset=row["length"])
+    raise Conflict(
+        "offset: is not the end of the recording; continue at details.offset", offset=row["length"]
+    )
 
 
 def _repeats_end(row: Row, piece: Piece) -> bool:

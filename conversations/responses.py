@@ -64,7 +64,7 @@ class Responses:
             check_text(error, "error")
         complete = fields.flag("complete")
         if complete and error:
-            raise fields.refuse("error", "a response is complete or has failed, not both")
+            raise fields.refuse("error", "must not be combined with complete")
         piece = Piece(
             agent=call.agent,
             content=fields.text("content", MAX_RECORDING) or "",
@@ -133,7 +133,7 @@ class NoResponses:
     """The same endpoints with the resumer `none`."""
 
     async def start(self, call: Call) -> Response:  # noqa: ARG002
-        raise Conflict("responses are not recorded here: the resumer is none")
+        raise Conflict("responses are not recorded on this server (--resumer none)")
 
     append = cancel = start
 

@@ -1,6 +1,6 @@
 """Search: the plugin finds, PostgreSQL decides what may be shown.
 
-A message that the plugin does not have yet is found in the outbox, and while the plugin is away
+A message that the plugin does not have yet is found in the outbox. While the plugin is unavailable,
 PostgreSQL's own full text answers. What the plugin returns is looked up again, so that nothing is
 shown that was deleted or withdrawn a moment ago.
 """

@@ -124,7 +124,7 @@ class RedisText:
             return await cast(Awaitable[Any], answer)
         except (redis.RedisError, OSError) as error:
             log.warning("redis failed", extra={"reason": type(error).__name__})
-            raise Unavailable("the store of responses cannot be reached") from None
+            raise Unavailable("the response store cannot be reached") from None
 
 
 def _keys(key: UUID) -> list[str]:

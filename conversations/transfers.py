@@ -28,13 +28,13 @@ class Transfers:
         if recipient is None:
             raise fields.refuse("newOwnerUserId", "is required")
         if recipient == call.user:
-            raise fields.refuse("newOwnerUserId", "must be somebody else")
+            raise fields.refuse("newOwnerUserId", "must be another user")
         async with self._database.transaction() as connection:
             group = await connection.fetchrow(load("lock_group"), call.conversation)
             if group is None:
                 raise NotFound("conversation", str(call.conversation))
             if group["owner_user_id"] != call.user:
-                raise Forbidden("this needs the level owner, which was just transferred")
+                raise Forbidden("this needs the level owner, and ownership was just transferred")
             pending = await connection.fetchrow(load("find_pending_transfer"), group["id"])
             if pending is not None and pending["to_user_id"] != recipient:
                 raise Conflict(

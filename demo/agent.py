@@ -111,7 +111,7 @@ async def tell(console: Console, gateway: Gateway, directory: Path) -> None:
     gateway.start()
     story = Story(console, gateway, directory)
     story.chapter(
-        "1. Ada talks with an agent", "Each turn goes to the gateway when it is answered."
+        "1. Ada talks with an agent", "The agent sends each turn to the gateway after answering."
     )
     await story.talk("monday", "My cat is called Miso and she is afraid of trains.", "Poor Miso!")
     note = {"action": "add", "target": "user", "content": "Likes short answers."}
@@ -121,29 +121,29 @@ async def tell(console: Console, gateway: Gateway, directory: Path) -> None:
 
     story.chapter(
         "2. Another day, another session",
-        "Nothing of Monday is in this session. The gateway is asked before the model is.",
+        "This session has no messages from Monday. Before each answer, the agent searches the gateway.",
     )
     recalled = await story.talk("tuesday", "What is my cat afraid of?", "Trains.")
     _expect(any("Miso" in text for text in recalled), "Monday is recalled on Tuesday")
 
     story.chapter(
         "3. The gateway is killed in the middle of a turn",
-        "kill -9, after it took the messages and before it could turn them into memories.",
+        "kill -9, after it stored the messages and before it turned them into memories.",
     )
     transport = KilledBeforeFlush(gateway)
     await story.talk("tuesday", "Her vet is Dr. Okafor.", "Noted.", transport=transport)
-    story.say("\nIt is down now. The agent goes on; what it could not do is in the events:")
+    story.say("\nIt is down now. The agent keeps working; the events show what failed:")
     await story.talk("wednesday", "Are you still there?", "Yes.")
 
     story.chapter(
         "4. It comes back and catches up",
-        "What it took before it died was on disk. The next turn of that session flushes it, too.",
+        "The messages it accepted were on disk. The next turn of that session flushes them too.",
     )
     gateway.start()
     await story.talk("tuesday", "She likes him.", "Good to hear.")
-    recalled = await story.talk("thursday", "Who is the vet of my cat?", "Dr. Okafor.")
+    recalled = await story.talk("thursday", "Who is my cat's vet?", "Dr. Okafor.")
     found = [text for text in recalled if "User: Her vet is Dr. Okafor." in text]
-    _expect(len(found) == 1, "the turn is recalled, and once only")
+    _expect(len(found) == 1, "the turn is recalled exactly once")
 
     story.chapter(
         "5. Ada wants it forgotten", "First Monday's conversation, then everything about her."
@@ -159,7 +159,7 @@ async def tell(console: Console, gateway: Gateway, directory: Path) -> None:
     _expect(status == 204, "a user can be deleted")
     console.print()
     console.rule(style="cyan")
-    console.print("Everything that ran is stopped, and its data is gone.")
+    console.print("Everything was stopped and its data deleted.")
 
 
 def main() -> None:

@@ -117,7 +117,7 @@ def main(*, wait: bool = True) -> None:
         story.wait_for(2)
         story.chapter("What was learned")
         story.show()
-        story.chapter("Tuesday: a new session, which knows nothing of Monday")
+        story.chapter("Tuesday: a new session, without Monday's messages")
         story.talk("tuesday", "Which mode should my editor have?")
         story.talk("tuesday", "What is the capital of France?")
         console.print()

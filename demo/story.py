@@ -20,8 +20,8 @@ def tell(console: Console, report: Path) -> None:
         installation = imagine(MEMORIES)
         _an_installation(scene, installation)
         scene.chapter(
-            "1. Stand up the plugin",
-            "The new home of these memories: the reference plugin, on a database of its own.",
+            "1. Start the plugin",
+            "These memories move to the reference plugin, which has its own database.",
         )
         with scene.serving():
             scene.say(json.dumps(scene.health()))
@@ -31,14 +31,14 @@ def tell(console: Console, report: Path) -> None:
             _harness(scene, report)
     console.print()
     console.rule(style="cyan")
-    console.print("Everything that ran is stopped, and its data is gone. The report stays:")
+    console.print("Everything was stopped and its data deleted. The report remains:")
     console.print(os.path.relpath(report), style="bold", soft_wrap=True)
 
 
 def _an_installation(scene: Stage, installation: Installation) -> None:
     scene.chapter(
         "Before",
-        "Northwind Robotics runs AI agents, and for a year they have remembered things in a table"
+        "Northwind Robotics runs AI agents. For a year they have stored their memories in a table"
         " called agent_memories.",
     )
     asyncio.run(create(scene.legacy, installation))
@@ -53,7 +53,7 @@ def _an_installation(scene: Stage, installation: Installation) -> None:
 
 
 def _dry_run(scene: Stage) -> None:
-    scene.chapter("2. Dry run", "What would happen? Nothing is written, anywhere.")
+    scene.chapter("2. Dry run", "What would an apply do? This writes nothing.")
     scene.run("memory-backfill", "-dry-run", expect=1, lines=20)
     scene.say(
         "",
@@ -65,9 +65,9 @@ def _dry_run(scene: Stage) -> None:
 
 
 def _apply_and_verify(scene: Stage) -> None:
-    scene.chapter("3. Apply", "Every row, under its old id, into the namespace of its scope.")
+    scene.chapter("3. Apply", "Copy every row, under its old id, to the namespace of its scope.")
     scene.run("memory-backfill", "-apply", expect=0)
-    scene.chapter("4. Verify", "May the flag be flipped? Compare both sides, row by row.")
+    scene.chapter("4. Verify", "Is it safe to flip the flag? Compare both sides row by row.")
     scene.run("memory-backfill", "-verify", "--verify-all", expect=0)
 
 
@@ -75,7 +75,7 @@ def _trouble(scene: Stage) -> None:
     scene.chapter(
         "5. Trouble",
         "The night before the cutover somebody tidies up the new database by hand:"
-        " one memory is deleted, one is rewritten, one gets a TTL that is over already.",
+        " one memory is deleted, one is rewritten, and one gets a TTL in the past.",
     )
     rows = scene.execute(scene.legacy, "SELECT id FROM agent_memories ORDER BY id LIMIT 3")
     deleted, rewritten, expired = (row["id"] for row in rows)
@@ -88,23 +88,26 @@ def _trouble(scene: Stage) -> None:
         scene.sql(scene.memory, statement)
     scene.say(
         "",
-        "Verify finds all three, by id. What has expired is gone for every reader, so it is missing"
+        "Verify finds all three by id. An expired memory is invisible to readers, so it is missing"
         " like the deleted one:",
     )
     scene.run("memory-backfill", "-verify", "--verify-all", expect=1)
     scene.say(
-        "", "Do not flip the flag. Apply again: it repairs what differs and touches nothing else."
+        "",
+        "Do not flip the flag. Apply again: it repairs the differences and changes nothing else.",
     )
     scene.run("memory-backfill", "-apply", expect=0)
     scene.run("memory-backfill", "-verify", "--verify-all", expect=0)
-    scene.say("", "Parity, proven. Now MEMORY_V2_CUTOVER=true, and the legacy table may rest.")
+    scene.say(
+        "", "Parity is proven. Set MEMORY_V2_CUTOVER=true, and keep the legacy table as a backup."
+    )
 
 
 def _harness(scene: Stage, report: Path) -> None:
     scene.chapter(
-        "6. Would another plugin do?",
-        "Anybody can write one. The harness holds it to the contract; here it tests ours. Its areas"
-        " run at the same time, so their seconds add up to more than the whole took.",
+        "6. Does another plugin work?",
+        "Anyone can write a plugin. The harness tests it against the contract; here it tests ours."
+        " Areas run in parallel, so their times add up to more than the total.",
     )
     page = scene.directory / "report.html"
     scene.run(

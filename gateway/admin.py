@@ -26,9 +26,9 @@ class Admin:
         if self.has_token:
             self.require_token(request)
         elif not _is_local(request):
-            raise Forbidden("only callers on this machine may do this as long as no token is set")
+            raise Forbidden("only callers on this machine may do this unless an admin token is set")
         elif _is_forwarded(request):
-            raise Forbidden("neither a web page nor a proxy may do this as long as no token is set")
+            raise Forbidden("web pages and proxies may not do this unless an admin token is set")
 
     def require_token(self, request: Request) -> None:
         """Raises unless the request carries the admin token; without one, nobody does."""

@@ -91,6 +91,6 @@ class Chores:
                 except (Unavailable, StoreUnavailable):
                     pass  # counted and logged where it happened
                 except Exception:
-                    log.exception("a chore failed")
+                    log.exception("background work failed")
 
         await asyncio.gather(*map(do, items))

@@ -37,7 +37,7 @@ def credentials(request: Request, fields: Mapping[str, Any]) -> Credentials:
     given = {name: _text(fields[name], name) for name in _FIELDS if _is_given(fields, name)}
     for name, value in _basic(request).items():
         if given.setdefault(name, value) != value:
-            raise BadRequest.about(name, "is not the one in the Authorization header")
+            raise BadRequest.about(name, "differs from the one in the Authorization header")
     if not all(given.get(name) for name in _FIELDS):
         raise Unauthorized
     return Credentials(given["user_id"], hash_key(given["user_key"]))

@@ -45,7 +45,7 @@ class Deletion:
     async def delete_memory(self, user: User, memory_id: UUID) -> bool:
         row = await self._database.fetchrow(load("delete_memory"), user.id, memory_id)
         if row is None:
-            raise NotFound("there is no such memory")
+            raise NotFound("this memory does not exist")
         return await self._patiently(self.carry_out(row))
 
     async def delete_session(self, user: User, place: Request, name: str) -> bool:
@@ -53,7 +53,7 @@ class Deletion:
             load("delete_session"), user.id, place.app_id, place.project_id, name
         )
         if row is None:
-            raise NotFound("there is no such session")
+            raise NotFound("this session does not exist")
         return await self._patiently(self.carry_out(row))
 
     async def delete_resource(self, user: User, place: Request, resource_id: str) -> bool:
@@ -62,12 +62,12 @@ class Deletion:
                 user, place, resource_session(user.user_id, resource_id)
             )
         except NotFound:
-            raise NotFound("there is no such resource") from None
+            raise NotFound("this resource does not exist") from None
 
     async def delete_user(self, user: User) -> bool:
         """The key fails from now on; everything of the user goes."""
         if await self._database.fetchrow(load("delete_user"), user.id) is None:
-            raise NotFound("there is no such user")
+            raise NotFound("this user does not exist")
         return await self._patiently(self.empty_user(user.id))
 
     async def empty_user(self, owner: int) -> bool:
@@ -93,7 +93,7 @@ class Deletion:
                     await self._plugin.forget(row["namespace"], row["memory_id"])
         except contract.MemoryPluginError as error:
             self._numbers.deletions_postponed.inc()
-            log.warning("a deletion is postponed", extra={"reason": type(error).__name__})
+            log.warning("deletion postponed", extra={"reason": type(error).__name__})
             await self._database.execute(load("postpone_deletion"), row["id"])
             return False
         await self._database.execute(load("finish_deletion"), row["id"])

@@ -161,14 +161,14 @@ def _read_pdf(file: bytes, _charset: str | None) -> str:
     except PyPdfError:
         raise Unreadable("The PDF is broken.") from None
     except Exception:  # noqa: BLE001 - a broken PDF makes the library fail in any way
-        raise Unreadable("The PDF is broken, or encrypted in a way that is not known.") from None
+        raise Unreadable("The PDF is broken, or uses an unknown encryption.") from None
 
 
 def _read_docx(file: bytes, _charset: str | None) -> str:
     import docx
 
     if file.startswith(b"\xd0\xcf\x11\xe0"):
-        raise Unreadable("The document is encrypted, or in the format of an older Word.")
+        raise Unreadable("The document is encrypted, or in an older Word format.")
     try:
         with zipfile.ZipFile(io.BytesIO(file)) as archive:
             if sum(it.file_size for it in archive.infolist()) > MAX_UNPACKED:

@@ -100,7 +100,7 @@ class Endpoints:
     async def export(self, request: Request) -> Response:
         user = await self._named_user(request)
         if not await self._plugin.is_up():
-            raise Unavailable("the memory plugin does not answer, and it has the memories")
+            raise Unavailable("the memory plugin, which stores the memories, does not respond")
         export = Export(self._database, self._plugin, user)
         return StreamingResponse(export.lines(), media_type="application/x-ndjson")
 
@@ -195,7 +195,7 @@ class Endpoints:
             return await self._users.find(_user_id(request))
         user, _ = await self._user_and_fields(request)
         if user.user_id != name:
-            raise Forbidden("the credentials are those of another user")
+            raise Forbidden("the credentials belong to another user")
         return user
 
     async def _upload_form(self, request: Request) -> Response:
@@ -234,7 +234,7 @@ def _fields(form: FormData) -> dict[str, str]:
     fields: dict[str, str] = {}
     for name, value in form.multi_items():
         if isinstance(value, str) and fields.setdefault(name, value) != value:
-            raise BadRequest.about(name, "is in the form twice, with different values")
+            raise BadRequest.about(name, "appears twice in the form, with different values")
     return fields
 
 
@@ -242,7 +242,7 @@ def _user_id(request: Request) -> str:
     """The user in the path; `NotFound` for what cannot be one."""
     name: str = request.path_params["user_id"]
     if not wire.is_user_id(name):
-        raise NotFound("there is no such user")
+        raise NotFound("this user does not exist")
     return name
 
 
@@ -250,7 +250,7 @@ def _resource_id(request: Request) -> str:
     """The resource in the path; `NotFound` for what cannot be one."""
     name: str = request.path_params["resource_id"]
     if not is_resource_id(name):
-        raise NotFound("there is no such resource")
+        raise NotFound("this resource does not exist")
     return name
 
 

@@ -43,7 +43,7 @@ class Extractor:
                 async with asyncio.timeout(MAX_SECONDS):
                     printed, _ = await process.communicate()
             except TimeoutError:
-                raise Unreadable("The file takes longer than 30 seconds to read.") from None
+                raise Unreadable("Reading the file took more than 30 seconds.") from None
             finally:
                 with suppress(ProcessLookupError):
                     process.kill()
@@ -52,7 +52,7 @@ class Extractor:
             answer = orjson.loads(printed)
         except orjson.JSONDecodeError:
             log.warning("a file could not be read", extra={"exit": process.returncode})
-            raise Unreadable("The file takes too much memory or time to read.") from None
+            raise Unreadable("Reading the file took too much memory or time.") from None
         if "error" in answer:
             raise Unreadable(answer["error"])
         found: list[str] = answer["chunks"]

@@ -149,7 +149,7 @@ class Flush:
             except contract.MemoryPluginError as error:
                 await self._postpone(session, type(error).__name__)
                 raise Unavailable(
-                    "the memory plugin does not take memories now; the flush is remembered",
+                    "the memory plugin does not accept memories now; the flush will be retried",
                     retry_after=getattr(error, "retry_after", None),
                 ) from None
             is_new = is_new and not written
@@ -170,7 +170,7 @@ class Flush:
         if refused:
             await self._postpone(session, "refused")
             raise Unavailable(
-                "the memory plugin refuses some of the memories; the flush is remembered",
+                "the memory plugin refuses some of the memories; the flush will be retried",
                 retry_after=5,
             )
         return total
@@ -196,5 +196,5 @@ class Flush:
 
     async def _postpone(self, session: _Session, reason: str) -> None:
         self._numbers.flushes_postponed.inc()
-        log.warning("a flush is postponed", extra={"session": session.id, "reason": reason})
+        log.warning("flush postponed", extra={"session": session.id, "reason": reason})
         await self._database.execute(load("postpone_batches"), session.id)

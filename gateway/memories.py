@@ -60,12 +60,12 @@ class Memories:
             written = await self._plugin.write(name, row["namespace"], [memory], is_new=is_new)
         except contract.MemoryPluginError as error:
             raise Unavailable(
-                "the memory plugin does not take memories now",
+                "the memory plugin does not accept memories now",
                 retry_after=getattr(error, "retry_after", None),
             ) from None
         if not written:
-            raise BadRequest.about("text", "the memory plugin refuses it")
+            raise BadRequest.about("text", "the memory plugin refuses this text")
 
 
 def _unknown() -> NotFound:
-    return NotFound("there is no such memory")
+    return NotFound("this memory does not exist")

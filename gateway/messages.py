@@ -113,7 +113,7 @@ class Messages:
                 return duplicates
             known = await connection.fetchrow(load("find_key"), add.owner, key)
         if known is None or known["request_sha256"] != add.sha256:
-            raise Conflict("Idempotency-Key: another request was made under this key")
+            raise Conflict("Idempotency-Key: was already used for a different request")
         return int(known["duplicate_count"])
 
     async def _store(self, adds: list[_Add]) -> list[Any]:

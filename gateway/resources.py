@@ -89,7 +89,7 @@ class Resources:
             await self._bring(known["session"])
             known = await self._find_same(user, place, sha256)
         if known is None:
-            raise NotFound("the resource was deleted in this moment")
+            raise NotFound("the resource was deleted while it was uploaded; upload it again")
         status = 202 if known["is_pending"] else 200 if is_known else 201
         return status, shown(known)
 
@@ -98,7 +98,7 @@ class Resources:
             load("find_resource"), user.id, place.app_id, place.project_id, resource_id
         )
         if row is None:
-            raise NotFound("there is no such resource")
+            raise NotFound("this resource does not exist")
         return shown(row)
 
     async def page(self, user: User, request: PageRequest) -> dict[str, Any]:
@@ -248,4 +248,4 @@ def _read_cursor(cursor: str | None) -> tuple[datetime | None, int | None]:
             raise ValueError
         return parse_time(at), session
     except (ValueError, TypeError, binascii.Error):
-        raise BadRequest.about("cursor", "must be the next_cursor of the page before") from None
+        raise BadRequest.about("cursor", "must be the next_cursor of the previous page") from None

@@ -60,7 +60,7 @@ class Search:
             return await self._best(user.id, namespaces, query, request, name)
         except contract.MemoryPluginError as error:
             raise Unavailable(
-                "the memory plugin does not answer searches now",
+                "the memory plugin does not respond to searches now",
                 retry_after=getattr(error, "retry_after", None),
             ) from None
 

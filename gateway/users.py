@@ -42,7 +42,7 @@ class Users:
         key = new_key()
         row = await self._database.fetchrow(load("create_user"), user_id, hash_key(key))
         if row is None:
-            raise Conflict("user_id: this user exists, or is still being deleted")
+            raise Conflict("user_id: this user already exists, or is still being deleted")
         return _user_key(user_id, key, row["created_at"])
 
     async def rotate_key(self, user_id: str) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class Users:
         key = new_key()
         row = await self._database.fetchrow(load("rotate_key"), user_id, hash_key(key))
         if row is None:
-            raise NotFound("there is no such user")
+            raise NotFound("this user does not exist")
         return _user_key(user_id, key, row["created_at"])
 
     async def authenticate(self, given: Credentials) -> User:
@@ -84,7 +84,7 @@ class Users:
         """A user by name, for an admin; `NotFound` when there is none."""
         row = await self._lookups.take_part(user_id)
         if row is None:
-            raise NotFound("there is no such user")
+            raise NotFound("this user does not exist")
         return _user(row)
 
     async def _look_up(self, names: list[str]) -> list[Any]:

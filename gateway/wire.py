@@ -49,7 +49,7 @@ def _session_name(longest: int) -> AfterValidator:
         if any(unicodedata.category(it) == "Cc" for it in value):
             raise ValueError("must not contain control characters")
         if value.startswith((RESOURCE_PREFIX, EDIT_PREFIX)):
-            raise ValueError(f"must not begin with {RESOURCE_PREFIX} or {EDIT_PREFIX}")
+            raise ValueError(f"must not start with {RESOURCE_PREFIX} or {EDIT_PREFIX}")
         return value
 
     return AfterValidator(check)
@@ -65,10 +65,10 @@ def _joined(value: object) -> object:
             raise ValueError(f"item {number} must be a JSON object")
         kind = item.get("type")
         if not isinstance(kind, str):
-            raise ValueError(f"item {number} must have a type, which is a string")
+            raise ValueError(f"item {number} must have a type that is a string")
         if kind == "text":
             if not isinstance(item.get("text"), str):
-                raise ValueError(f"item {number} must have a text, which is a string")
+                raise ValueError(f"item {number} must have a text that is a string")
             texts.append(item["text"])
     return "\n".join(texts)
 

@@ -42,7 +42,7 @@ app = typer.Typer(
 Url = Annotated[
     str | None,
     typer.Argument(
-        help="http://host:port or unix:/path; without it, $MEMORY_PLUGIN_URL.", show_default=False
+        help="http://host:port or unix:/path; default: $MEMORY_PLUGIN_URL.", show_default=False
     ),
 ]
 Timeout = Annotated[float, typer.Option(help="Seconds that one request may take.")]
@@ -77,11 +77,14 @@ def run(
     ] = None,
     dimension: Annotated[
         int | None,
-        typer.Option(help="The dimension of embeddings, for a plugin that takes only one."),
+        typer.Option(help="Embedding dimension, for a plugin that supports only one."),
     ] = None,
-    parallel: Annotated[int, typer.Option(help="How many checks run at a time.")] = 12,
+    parallel: Annotated[int, typer.Option(help="Number of checks to run at a time.")] = 12,
     restart_cmd: Annotated[
-        str | None, typer.Option(help="Command that restarts the plugin and returns when it is up.")
+        str | None,
+        typer.Option(
+            help="Command that restarts the plugin; it must return when the plugin is up."
+        ),
     ] = None,
     store_down_cmd: Annotated[
         str | None, typer.Option(help="Command that stops the plugin's store.")
@@ -97,7 +100,7 @@ def run(
     """Check the plugin at URL against the contract.
 
     Exit codes: 0 conformant, 1 not conformant or worse than --baseline, 2 configuration,
-    3 no plugin answers, 4 partial: something was excluded or could not be judged.
+    3 no plugin responds, 4 partial: something was excluded or could not be judged.
     """
     paths = {"json": json, "junit": junit, "html": html, "markdown": markdown, "badge": badge}
     console = Console()
@@ -165,7 +168,7 @@ def explain(check_id: Annotated[str, typer.Argument(metavar="ID")]) -> None:
 
 @app.command()
 def cleanup(url: Url = None, timeout: Timeout = 20.0) -> None:
-    """Remove what killed runs left in a plugin. Do not use it while another run is going on."""
+    """Remove what killed runs left in a plugin. Do not use it during another run."""
 
     async def remove() -> tuple[list[str], list[str]]:
         target = _target(url)
@@ -185,10 +188,10 @@ def cleanup(url: Url = None, timeout: Timeout = 20.0) -> None:
 @app.command("serve-example")
 def serve_example(
     listen: Annotated[
-        str, typer.Option(help="host:port, :port or unix:/path; port 0 takes a free one.")
+        str, typer.Option(help="host:port, :port or unix:/path; port 0 picks a free port.")
     ] = "127.0.0.1:9100",
     without: Annotated[
-        list[str] | None, typer.Option(help="Switch off a capability or an extension.")
+        list[str] | None, typer.Option(help="Turn off a capability or an extension.")
     ] = None,
 ) -> None:
     """Serve the in-memory example plugin until Ctrl-C."""

@@ -2,7 +2,7 @@
 
 HarnessError
 ├── ConfigurationError   the user's input: an unknown check, an unreadable file; exit code 2
-├── Unreachable          no memory plugin answers at the address; exit code 3
+├── Unreachable          no memory plugin responds at the address; exit code 3
 ├── ForeignNamespace     a request that names a namespace of somebody else; it was not sent
 └── Failure              raised by a check: the plugin broke the check's sentence
 """

@@ -144,7 +144,7 @@ class Recorder:
             except TimeoutError:
                 failure = f"no answer within {self._timeout:g} s"
             except AnswerTooLarge:
-                failure = "the answer is too large to be read"
+                failure = "the response is too large to be read"
             except TransportError as error:
                 failure = f"the connection broke ({error})"
             received = time.monotonic()

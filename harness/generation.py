@@ -347,7 +347,7 @@ class Generator:
 
     def _send(self, method: str, path: str, body: bytes | None) -> Exchange:
         if self._stopped.is_set():
-            raise HarnessError("the run was cut short")
+            raise HarnessError("the run was stopped early")
         sending = self._trial.send(method, path, raw=body)
         return asyncio.run_coroutine_threadsafe(sending, self._loop).result()
 

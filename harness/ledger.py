@@ -59,7 +59,7 @@ class Ledger:
         foreign = sorted(name for name in names_in(request) if not self.owns(name))
         if foreign:
             raise ForeignNamespace(
-                f"a mistake in the harness, nothing was sent: {request.method} {request.path[:80]}"
+                f"a bug in the harness; nothing was sent: {request.method} {request.path[:80]}"
                 f" names {foreign[0][:80]}, which is not of this run"
             )
         if self.no_memories is not None and writes_memories(request):

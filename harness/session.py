@@ -231,7 +231,7 @@ async def identify(wire: Recorder, url: str) -> Plugin:
     try:
         answer = await wire.send(_HEALTH)
     except NoAnswer as error:
-        raise Unreachable(f"no memory plugin answers at {url}: {error}. Is it running?") from None
+        raise Unreachable(f"no memory plugin responds at {url}: {error}. Is it running?") from None
     try:
         body = answer.json
     except HarnessError:
@@ -245,7 +245,7 @@ async def identify(wire: Recorder, url: str) -> Plugin:
         )
     if answer.status == 503:
         raise Unreachable(
-            f"the plugin at {url} says that its store is down ({answer.shown[:120]!r});"
+            f"the plugin at {url} reports that its store is down ({answer.shown[:120]!r});"
             " start the store and try again"
         )
     return Plugin(

@@ -39,9 +39,9 @@ class Settings:
         if self.dimension is not None and self.dimension < 2:
             raise ConfigurationError("the dimension must be at least 2")
         if self.parallel < 1:
-            raise ConfigurationError("at least 1 check must be allowed to run at a time")
+            raise ConfigurationError("--parallel must be at least 1")
         if bool(self.store_down_cmd) != bool(self.store_up_cmd):
-            raise ConfigurationError("--store-down-cmd and --store-up-cmd need each other")
+            raise ConfigurationError("--store-down-cmd and --store-up-cmd must be given together")
         for pattern in (*self.only, *self.exclude):
             if not any(check.matches(pattern) for check in all_checks()):
                 raise ConfigurationError(

@@ -83,15 +83,15 @@ def _vectors(body: Any, count: int) -> list[list[float] | None]:
     """The vectors in the order of the texts."""
     rows = body.get("data") if isinstance(body, dict) else None
     if not isinstance(rows, list) or len(rows) != count:
-        raise EndpointFailed("not a vector for each text")
+        raise EndpointFailed("the response does not have one vector per text")
     vectors: list[list[float] | None] = [None] * count
     for place, row in enumerate(rows):
         vector = row.get("embedding") if isinstance(row, dict) else None
         index = row.get("index", place) if isinstance(row, dict) else None
         if type(index) is not int or not 0 <= index < count or vectors[index] is not None:
-            raise EndpointFailed("not a vector for each text")
+            raise EndpointFailed("the response does not have one vector per text")
         if not isinstance(vector, list) or not vector or not all(map(_is_number, vector)):
-            raise EndpointFailed("a vector that has no numbers")
+            raise EndpointFailed("the response has an empty vector")
         vectors[index] = [float(number) for number in vector]
     return vectors
 

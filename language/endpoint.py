@@ -54,14 +54,14 @@ class Endpoint:
                 async for piece in answer.aiter_bytes():
                     content += piece
                     if len(content) > MAX_ANSWER:
-                        raise EndpointFailed("the answer is too large")
+                        raise EndpointFailed("the response is too large")
             return json.loads(content)
         except TimeoutError:
             raise EndpointFailed("timeout") from None
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
             raise EndpointFailed(type(error).__name__) from None
         except (ValueError, RecursionError):
-            raise EndpointFailed("the answer is not JSON") from None
+            raise EndpointFailed("the response is not JSON") from None
         except RuntimeError:  # closed meanwhile
             raise EndpointFailed("closed") from None
 

@@ -67,9 +67,9 @@ def _facts(body: Any) -> list[str]:
         said = _json(body["choices"][0]["message"]["content"])
         facts = said["facts"] if isinstance(said, dict) else said
         if not isinstance(facts, list):
-            raise EndpointFailed("the answer is not a list of facts")
+            raise EndpointFailed("the response is not a list of facts")
     except (KeyError, IndexError, TypeError, ValueError, RecursionError):
-        raise EndpointFailed("the answer is not a list of facts") from None
+        raise EndpointFailed("the response is not a list of facts") from None
     found: dict[str, None] = {}
     for fact in facts:
         text = " ".join(fact.split()) if isinstance(fact, str) else ""

@@ -38,7 +38,7 @@ async def adopt(connection: asyncpg.Connection, *, fresh: bool) -> None:
         return
     if not fresh or await _has_tables(connection):
         log.warning(
-            "tables of another memory plugin are in this database and are not used",
+            "this database has tables of another memory plugin, which are not used",
             extra={"schemas": ", ".join(found)},
         )
         return
@@ -51,7 +51,7 @@ async def adopt(connection: asyncpg.Connection, *, fresh: bool) -> None:
     [schema] = found
     for table in _TABLES:
         await connection.execute(f"ALTER TABLE {schema}.{table} SET SCHEMA memory_plugin")
-    log.info("adopted the tables of an earlier plugin", extra={"schema": schema})
+    log.info("adopted the tables of another memory plugin", extra={"schema": schema})
 
 
 async def _has_tables(connection: asyncpg.Connection) -> bool:

@@ -7,5 +7,5 @@ app = command(SERVICE)
 
 
 def main() -> None:
-    """Run the command; an error that is the operator's to solve is told in one line."""
+    """Run the command; report an error that the operator can solve in one line."""
     run(app, SERVICE.name)

@@ -49,9 +49,9 @@ def read(text: str, request: ListRequest) -> Cursor:
         fingerprint, key, moment, number = _LAYOUT.unpack(data)
         created_at = _EPOCH + timedelta(microseconds=moment)
     except (ValueError, OverflowError, struct.error):
-        raise _refused("must be the next_cursor of the page before") from None
+        raise _refused("must be the next_cursor of the previous page") from None
     if fingerprint != _fingerprint(request):
-        raise _refused("belongs to another order, namespaces, kinds or filter")
+        raise _refused("belongs to a listing with a different order, namespaces, kinds or filter")
     return Cursor(UUID(bytes=key), created_at, number)
 
 

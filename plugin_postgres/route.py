@@ -118,7 +118,7 @@ class ApiRoute:
         if self._token is not None and not self._token.is_in(scope):
             raise Forbidden("Authorization: a valid bearer token is required", status=_UNAUTHORISED)
         if not self._methods:
-            raise NotFound("there is no such endpoint")
+            raise NotFound("this endpoint does not exist")
         method = self._methods.get(scope["method"])
         if method is None:
             raise BadRequest(f"the method must be {self._allowed}", status=_BAD_METHOD)

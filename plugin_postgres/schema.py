@@ -34,4 +34,4 @@ async def serves_vectors(connection: asyncpg.Connection) -> bool:
 
 async def warn_without_vectors(connection: asyncpg.Connection) -> None:
     if not await serves_vectors(connection):
-        log.warning("pgvector 0.8 or later is missing: serving without embeddings")
+        log.warning("pgvector 0.8 or later is not installed: serving without embeddings")

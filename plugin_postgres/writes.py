@@ -226,7 +226,7 @@ class WriteQueue:
 
     async def _isolate(self, writes: list[Write], error: Exception) -> Outcomes:
         if len(writes) == 1:
-            log.warning("write refused by the store", extra={"reason": type(error).__name__})
+            log.warning("the store refused a write", extra={"reason": type(error).__name__})
             return {writes[0].id: BadRequest("content: the store cannot hold this memory")}
         middle = len(writes) // 2
         first = await self._write_distinct(writes[:middle])

@@ -89,8 +89,8 @@ def with_a_name(account: Account) -> Account:
     named = _named(_SHARED)
     if named is None:
         raise EmbeddedFailed(
-            f"PostgreSQL does not run as root, and there is no account {_OWN} or {_SHARED} to make"
-            " its database as; run as another user, or give a --database-url"
+            f"PostgreSQL refuses to run as root, and there is no account {_OWN} or {_SHARED} to"
+            " use instead; run as another user, or set --database-url"
         )
     return named
 
@@ -108,8 +108,8 @@ def _without_a_name() -> Account:
     free = next((number for number in _UNUSED if number not in taken), None)
     if free is None:
         raise EmbeddedFailed(
-            f"PostgreSQL does not run as root; add an account {_OWN}, run as another user, or give"
-            " a --database-url"
+            f"PostgreSQL refuses to run as root; add an account {_OWN}, run as another user, or"
+            " set --database-url"
         )
     return Account(free, free)
 

@@ -168,13 +168,13 @@ class Database:
             case asyncpg.InternalClientError():
                 connection.terminate()
                 self._pool.expire_idle()
-                raise _unavailable("the connection to the store broke", error) from None
+                raise _unavailable("the connection to the store was lost", error) from None
             case asyncpg.QueryCanceledError():
                 raise _unavailable("the store took too long", error) from None
             case asyncpg.ReadOnlySQLTransactionError():
                 # The primary has become a standby: look for the new one.
                 self._pool.expire()
-                raise _unavailable("the store accepts no writes", error) from None
+                raise _unavailable("the store does not accept writes", error) from None
             case Exception() if isinstance(error, STORE_FAULTS) and not isinstance(
                 error, DATA_FAULTS
             ):

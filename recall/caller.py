@@ -18,5 +18,5 @@ class Caller:
                 raise invalid("apiKeyId", "is required")
             return asked
         if asked not in (None, self.owner):
-            raise Denied("apiKeyId: an API key has its own memories only")
+            raise Denied("apiKeyId: an API key can access only its own memories")
         return self.owner

@@ -15,7 +15,7 @@ from serving.settings import settings_of
 
 SERVICE = Service(
     name="memory-recall",
-    summary="Give any chat client a memory: proxy, REST, MCP tools and a dashboard.",
+    summary="Add memory to any chat client: proxy, REST API, MCP tools and a dashboard.",
     package="recall",
     settings=Settings,
     prepare=prepare,
@@ -35,11 +35,11 @@ def mcp(
     context: typer.Context,
     owner: Annotated[
         str | None,
-        typer.Option(help="Serve the memories of this owner only; without it, of every owner."),
+        typer.Option(help="Serve only the memories of this owner; default: all owners."),
     ] = None,
     **values: Any,
 ) -> None:
-    """Serve the MCP tools on stdin and stdout, as an editor starts them."""
+    """Serve the MCP tools on stdin and stdout, for an editor to start."""
     from recall.mcp_stdio import serve_stdio  # the SDK takes a second to load
 
     if owner is not None and not is_owner(owner):

@@ -25,7 +25,7 @@ def _check_url(value: str) -> str:
     if not has_host or parts.scheme not in ("http", "https") or not parts.path.endswith("/v1"):
         raise ValueError("must be an http or https URL that ends in /v1")
     if parts.query or parts.fragment or any(c.isspace() for c in value):
-        raise ValueError("must be a URL without query, fragment and white space")
+        raise ValueError("must be a URL without a query, a fragment or white space")
     return value
 
 

@@ -102,7 +102,7 @@ class Dashboard:
 
     async def logout(self, request: Request) -> Response:
         if not is_same_origin(request):
-            raise Denied("a logout must come from the dashboard")
+            raise Denied("log out from the dashboard itself")
         answer = _redirect("/dashboard/login")
         answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
         return answer

@@ -128,7 +128,7 @@ class Engine:
         finally:
             await plugin.forget(HEALTH_NAMESPACE, memory_id)
         if memory_id not in {str(row.id) for row in rows}:
-            raise MemoryPluginError("the plugin does not list what it was given")
+            raise MemoryPluginError("the plugin does not list the memories it was given")
 
     def _embedding(self) -> dict[str, Any]:
         embedder = self._store.embedder

@@ -37,11 +37,11 @@ class Gate:
         token = bearer_of(request.scope["headers"])
         if token is None and self._sessions.is_open(request):
             if request.method not in _SAFE and not is_same_origin(request):
-                raise Denied("a change from the dashboard must come from the dashboard")
+                raise Denied("this change must be made from the dashboard itself")
         elif not same(token, self._worker.settings.token):
             if token is None or await self._worker.recollection.who(token) is None:
                 raise Unauthorized("the management token is required")
-            raise Denied("an API key does not open this: the management token is required")
+            raise Denied("an API key is not enough: the management token is required")
         try:
             await self._worker.configuration()
         except StoreUnavailable:

@@ -25,7 +25,7 @@ class Keys:
         return [_shown(row) for row in await self._database.fetch(STATEMENTS.load("list_keys"))]
 
     async def add(self, name: str) -> dict[str, Any]:
-        """Make a key; this is the only time that it can be read."""
+        """Create a key; this is the only time that it can be read."""
         key = PREFIX + secrets.token_urlsafe(_BYTES)
         async with self._database.transaction() as connection:
             row = await connection.fetchrow(

@@ -76,7 +76,7 @@ class Learner:
             async with asyncio.timeout(DRAIN_SECONDS):
                 await self._idle.wait()
         except TimeoutError:
-            log.warning("stopped before all was learned", extra={"left": len(self._lessons)})
+            log.warning("stopped before learning was complete", extra={"left": len(self._lessons)})
 
     async def _learn(self, lesson: Lesson) -> None:
         try:
@@ -87,10 +87,10 @@ class Learner:
                 self._facts.inc(len(facts))
         except (MemoryPluginError, StoreUnavailable) as error:
             self._failed.inc()
-            log.warning("a lesson was not stored", extra={"reason": type(error).__name__})
+            log.warning("a learned fact was not stored", extra={"reason": type(error).__name__})
         except Exception as error:  # noqa: BLE001 - whatever it is, the next lesson can be learned
             self._failed.inc()
-            log.error("a lesson failed", extra={"reason": type(error).__name__})
+            log.error("learning failed", extra={"reason": type(error).__name__})
 
     async def _facts_of(self, lesson: Lesson) -> list[Fact]:
         """Of two facts with one key the user's own counts."""

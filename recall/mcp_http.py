@@ -54,7 +54,7 @@ class McpEndpoint:
     async def _let_in(self, request: Request) -> Caller:
         if request.headers.get("origin") is not None and not is_same_origin(request):
             # A page of a stranger must not use what a browser can reach.
-            raise Denied("requests of web pages of other servers are refused")
+            raise Denied("requests from web pages of other origins are refused")
         token = bearer_of(request.scope["headers"])
         if token is None:
             raise Unauthorized("an API key or the management token is required")
@@ -82,5 +82,5 @@ def _sessions(worker: Worker, max_body: int) -> "StreamableHTTPSessionManager":
 async def _caller(context: "ServerRequestContext[Any]") -> Caller:
     caller = None if context.request is None else context.request.scope.get(_CALLER)
     if not isinstance(caller, Caller):
-        raise Unauthorized("nobody is known to call")
+        raise Unauthorized("the caller is unknown")
     return caller

@@ -86,7 +86,7 @@ class Plugin:
             # Another worker deleted the namespace, or the plugin lost it.
             await self._ensure({write.namespace for write in homeless})
             if await self._try_write(homeless):
-                raise Unavailable("the plugin does not keep the namespaces that it makes")
+                raise Unavailable("the plugin loses namespaces that it has created")
 
     async def _try_write(self, writes: Sequence[BatchWrite]) -> list[BatchWrite]:
         """Write, and return those whose namespace is missing."""

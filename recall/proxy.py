@@ -161,7 +161,9 @@ class Proxy:
         except UpstreamError as error:
             if exchange.has_begun:
                 # Not completed, so the connection is cut: the client sees that it is incomplete.
-                log.warning("the upstream broke off", extra={"reason": type(error).__name__})
+                log.warning(
+                    "the upstream ended the response early", extra={"reason": type(error).__name__}
+                )
             elif not exchange.is_gone:
                 status = 504 if isinstance(error, Silent) else 502
                 raise Refusal(status, "upstream_error", str(error)) from None
@@ -267,7 +269,7 @@ async def _read(exchange: _Exchange) -> tuple[bytes, bool]:
         message: Message = await exchange.receive()
         if message["type"] == "http.disconnect":
             exchange.is_gone = True
-            raise Refusal(400, "client_gone", "the client left")
+            raise Refusal(400, "client_gone", "the client disconnected")
         part = message.get("body", b"")
         parts.append(part)
         size += len(part)

@@ -177,7 +177,9 @@ class Recollection:
             outcome.learns = self._watch.last_configuration.extracts and not wishes.skips_extraction
         if outcome.owner is not None and not wishes.skips_injection:
             outcome.error = name
-        log.warning("a request went on without memory", extra={"reason": type(error).__name__})
+        log.warning(
+            "a request was forwarded without memory", extra={"reason": type(error).__name__}
+        )
 
     async def _known(self, token: str, glance: Glance) -> KnownKey | None:
         key = await self._watch.key(token, glance)

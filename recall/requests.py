@@ -106,7 +106,7 @@ class DeleteBody(Body):
         if (self.ids is None) == (self.apiKeyId is None):
             raise ValueError("must have either ids or apiKeyId")
         if self.ids is not None and len(self.model_fields_set) > 1:
-            raise ValueError("must have no other field beside ids")
+            raise ValueError("must not have other fields together with ids")
         return self
 
 
@@ -234,7 +234,7 @@ def check(model: type[AnyBody], value: Any) -> AnyBody:
     except ValidationError as error:
         raise refused(error) from None
     except RecursionError:
-        raise invalid("body", "must not be nested that deeply") from None
+        raise invalid("body", "is nested too deeply") from None
 
 
 class Query:

@@ -326,5 +326,5 @@ def _name(strategy: Strategy) -> str:
 def _config(given: Mapping[str, Any]) -> RetrievalConfig:
     known = {one.name for one in fields(RetrievalConfig)}
     if unknown := sorted(given.keys() - known):
-        raise ValueError(f"the retrieval config has no {', '.join(unknown)}")
+        raise ValueError(f"unknown fields in the retrieval config: {', '.join(unknown)}")
     return RetrievalConfig(**given)

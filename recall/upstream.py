@@ -126,7 +126,7 @@ class Upstream:
                     lambda: _Connection(self), self._host, self._port, ssl=self._tls
                 )
         except TimeoutError:
-            raise Unreachable("the upstream does not accept connections in time") from None
+            raise Unreachable("the upstream did not accept the connection in time") from None
         except (OSError, ssl.SSLError) as error:
             raise Unreachable(f"the upstream cannot be reached ({type(error).__name__})") from None
         return connection
@@ -311,7 +311,7 @@ class _Connection(asyncio.Protocol):
         if self._ends_with_connection and error is None:
             answer.complete()
         elif self.received:
-            answer.fail(BrokenOff("the upstream broke off its answer"))
+            answer.fail(BrokenOff("the upstream ended the response early its answer"))
         else:
             answer.fail(Unreachable("the upstream closed the connection without an answer"))
         answer.wake()

@@ -90,7 +90,7 @@ class Watch:
         """The state as it is now, for an owner and a turn; raises `StoreUnavailable`."""
         loop = asyncio.get_running_loop()
         if loop.time() < self._down_until:
-            raise StoreUnavailable("the database was away a moment ago")
+            raise StoreUnavailable("the database was unavailable a moment ago")
         asked = _Asked(owner, digest, loop.create_future())
         self._waiting.append(asked)
         if self._looking is None:

@@ -83,7 +83,7 @@ class Worker:
                 try:
                     await self.usage.flush()
                 except StoreUnavailable:
-                    log.warning("the last second of usage was not counted")
+                    log.warning("the last second of usage could not be recorded")
         finally:
             await self.watch.aclose()
             if self.upstream is not None:

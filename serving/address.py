@@ -52,9 +52,7 @@ class ListeningSockets:
         except OSError as error:
             raise _cannot_listen(self.address, error) from error
         if self.path is not None and not self.has_file:
-            raise BadSetting(
-                f"another server has taken {self.address} meanwhile; stop it first, {_ELSEWHERE}"
-            )
+            raise BadSetting(f"another server has taken {self.address}; stop it, {_ELSEWHERE}")
 
     @property
     def has_file(self) -> bool:
@@ -168,13 +166,11 @@ def _remove_stale(path: Path) -> None:
         except ConnectionRefusedError:
             path.unlink(missing_ok=True)
         else:
-            raise BadSetting(
-                f"another server is listening on unix:{path}; stop it first, {_ELSEWHERE}"
-            )
+            raise BadSetting(f"another server is listening on unix:{path}; stop it, {_ELSEWHERE}")
 
 
 def _cannot_listen(listen: str, error: OSError) -> BadSetting:
     if error.errno == errno.EADDRINUSE:
-        return BadSetting(f"another program has {listen}; stop it first, {_ELSEWHERE}")
+        return BadSetting(f"another program is using {listen}; stop it, {_ELSEWHERE}")
     reason = error.strerror or error
     return BadSetting(f"cannot listen on {listen}: {reason}; choose another address with --listen")

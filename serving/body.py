@@ -26,7 +26,7 @@ async def read(headers: Headers, receive: Receive, limit: int) -> bytes:
                 raise _too_large(limit)
             message = await receive()
             if message["type"] == "http.disconnect":
-                raise Refused(400, "body: the connection was closed before its end")
+                raise Refused(400, "body: the connection was closed before the body was complete")
             chunks.append(message.get("body", b""))
             size += len(chunks[-1])
         body = b"".join(chunks)

@@ -77,7 +77,7 @@ class Child:
         try:
             process.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:
-            log.error("child does not stop and is killed", extra={"child": self._name})
+            log.error("child did not stop; killing it", extra={"child": self._name})
             process.kill()
             process.wait()
         if process.stdin is not None:
@@ -95,7 +95,7 @@ class Child:
                 start_new_session=True,
             )
         except OSError as error:
-            raise ServerFailed(f"{self._name} cannot be started: {error.strerror}") from error
+            raise ServerFailed(f"cannot start {self._name}: {error.strerror}") from error
 
     def _supervise(self) -> None:
         while not self._over.wait(_PAUSE_SECONDS / 4):
@@ -110,7 +110,7 @@ class Child:
             try:
                 self._launch()
             except ServerFailed as error:
-                log.error("child does not start", extra={"reason": str(error)})
+                log.error("child did not start", extra={"reason": str(error)})
             self._over.wait(_PAUSE_SECONDS)
 
 

@@ -40,7 +40,7 @@ def command(service: Service[S]) -> typer.Typer:
         @app.command()
         @takes([setting for setting in known if setting.name in _MIGRATING])
         def migrate(**values: Any) -> None:
-            """Bring the database's schema up to date, and exit."""
+            """Migrate the database schema, then exit."""
             settings = service.settings(**values)
             service.configure_logs(settings)
             run_migration(settings)
@@ -49,7 +49,7 @@ def command(service: Service[S]) -> typer.Typer:
 
 
 def run(app: typer.Typer, name: str) -> None:
-    """Run the command; an error that is the operator's to solve is told in one line."""
+    """Run the command; report an error that the operator can solve in one line."""
     try:
         app()
     except ServiceError as error:

@@ -40,7 +40,7 @@ _CLIENT_GONE = 499
 _PATHS = 4096
 _LONGEST_PATH = 1024
 _CODES = {404: "not_found", 405: "method_not_allowed"}
-_WORDS = {404: "there is no such endpoint"}
+_WORDS = {404: "this endpoint does not exist"}
 
 log = logging.getLogger(__name__)
 

@@ -85,7 +85,7 @@ def plugin_for(settings: S, service: str) -> Iterator[S]:
     ):
         _wait_until_it_listens(plugin, path)
         plugin.keep_alive()
-        log.info("memory plugin runs as a child", extra={"plugin": f"unix:{path}"})
+        log.info("started the memory plugin as a child process", extra={"plugin": f"unix:{path}"})
         # A dataclass, though the protocol cannot say so.
         yield replace(settings, plugin_url=f"unix:{path}", plugin_token=None)  # type: ignore[type-var]
 

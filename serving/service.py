@@ -72,7 +72,7 @@ class Service(Generic[S]):
             for token in (it for it in settings_of(self.settings) if it.name == "token"):
                 if not bound.is_private and getattr(settings, token.name) is None:
                     log.warning(
-                        f"anybody who reaches this address can read and write: set {token.env}",
+                        f"anyone who can reach this address can read and write; set {token.env}",
                         extra={"address": bound.address},
                     )
             log.info("listening", extra={"address": bound.address})
@@ -124,14 +124,14 @@ def stop_on_signals() -> None:
 def _http(spoken: type[protocol.Protocol]) -> Any:
     if find_spec("httptools"):
         return spoken
-    log.error("httptools is not installed: every request takes several times as long")
+    log.error("httptools is not installed: every request takes several times as long; install it")
     return "h11"
 
 
 def _loop() -> Any:
     if find_spec("uvloop"):
         return "uvloop"
-    log.error("uvloop is not installed: every request takes longer")
+    log.error("uvloop is not installed: every request takes longer; install it")
     return "asyncio"
 
 

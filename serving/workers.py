@@ -35,7 +35,7 @@ STOPPING = tuple(
     for order in (signal.SIGTERM, *_FROM_TERMINAL)
     if order != signal.SIGHUP or signal.getsignal(order) != signal.SIG_IGN
 )
-_WHY = "the server does not start; the log above says why"
+_WHY = "the server did not start; the log above says why"
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ def run_several(
         several.join_all()
         if isinstance(error, OSError):
             raise ServerFailed(
-                f"a worker cannot be started ({error.strerror}); use fewer with --workers"
+                f"cannot start a worker ({error.strerror}); use fewer with --workers"
             ) from None
         raise
     if several.failed:
@@ -197,7 +197,7 @@ class _Workers(Multiprocess):
                 continue
             worker.join()
             if worker.exitcode == STARTUP_FAILURE:
-                log.error("worker does not start", extra={"worker": worker.pid})
+                log.error("worker did not start", extra={"worker": worker.pid})
                 self.failed = True
                 self.should_exit.set()
                 return

@@ -90,9 +90,11 @@ class Cursor:
             belongs, latest, created_at, row = json.loads(parts)
             cursor = cls(belongs, int(latest), datetime.fromisoformat(created_at), UUID(row))
         except (ValueError, TypeError, AttributeError):
-            raise BadRequest("cursor: must be the next_cursor of the page before") from None
+            raise BadRequest("cursor: must be the next_cursor of the previous page") from None
         if cursor.request != request:
-            raise BadRequest("cursor: belongs to another order, namespaces, kinds or filter")
+            raise BadRequest(
+                "cursor: belongs to a listing with a different order, namespaces, kinds or filter"
+            )
         return cursor
 
 

@@ -143,7 +143,7 @@ def test_where_no_plugin_answers_it_is_said_once(run: Run) -> None:
     outcomes = result.parseoutcomes()
     assert outcomes["errors"] == 1
     assert "passed" not in outcomes
-    result.stdout.fnmatch_lines("no memory plugin answers at http://127.0.0.1:1: *")
+    result.stdout.fnmatch_lines("no memory plugin responds at http://127.0.0.1:1: *")
 
 
 def test_options_that_make_no_sense_are_refused(run: Run) -> None:

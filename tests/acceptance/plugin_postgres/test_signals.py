@@ -75,7 +75,7 @@ def test_a_second_signal_does_not_disturb_the_end_of_the_embedded_database() -> 
     with tempfile.TemporaryDirectory(prefix="mp-sig-", ignore_cleanup_errors=True) as made:
         with running("--listen=127.0.0.1:0", f"--data-dir={made}") as plugin:
             plugin.signal_all(signal.SIGINT)
-            plugin.wait_for(re.compile("embedded PostgreSQL stops"))
+            plugin.wait_for(re.compile("embedded PostgreSQL is stopping"))
             signal_twice(plugin, signal.SIGINT)
             assert plugin.exit_code() == 0
         assert_quiet(plugin)

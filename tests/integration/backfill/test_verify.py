@@ -232,7 +232,7 @@ def test_a_row_that_this_tool_rejects_is_not_said_to_fit_no_plugin(
     legacy.execute("UPDATE workspaces SET parent_id = id WHERE id = $1", workspace)
     legacy.memory(workspace, "in a cycle", "TEAM")
     verified = serve()("-verify")
-    assert "1 row rejected, so this tool does not copy them:" in verified.out
+    assert "1 row rejected and not copied:" in verified.out
     assert "any plugin" not in verified.out
 
 
@@ -271,7 +271,7 @@ def test_rows_with_the_time_of_an_earlier_copy_are_noticed_and_no_mismatch(
     assert verified.code == 0, verified.out
     assert verified.report["other_created_at"] == 5
     repair = "-apply cannot correct it" if without else "run -apply to correct it"
-    assert f"at least 5 rows with a created_at that is not the legacy one: {repair}" in (
+    assert f"at least 5 rows with a created_at that differs from the legacy one: {repair}" in (
         verified.out.replace("this plugin lacks batch or list, so ", "")
     )
 

@@ -125,7 +125,7 @@ def test_3_a_closed_port() -> None:
     url = closed_port()
     result = call("run", url)
     assert result.exit_code == 3
-    assert f"no memory plugin answers at {url}" in result.output
+    assert f"no memory plugin responds at {url}" in result.output
     assert "Is it running?" in result.output
 
 
