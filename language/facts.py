@@ -241,7 +241,7 @@ _WOULD = re.compile(r"(?i)you(?:'?d|\s+would)\b")
 
 
 def _coordinated(page: Page, statement: _Statement) -> Fact | None:
-    """The second half of `I like tea and hate coffee`, which has its subject from the first."""
+    """The second half of `I like tea and hate coffee`, whose subject stands in the first."""
     joined = _AND_VERB.match(page.masked, statement.object.end)
     if joined is None or statement.thing is not None:
         return None
@@ -255,7 +255,7 @@ def _coordinated(page: Page, statement: _Statement) -> Fact | None:
 
 
 _AND_VERB = re.compile(
-    r"(?i)and\s+(?=(?:(?:really|also|just|absolutely|always|usually)\s+)?"
+    r"(?i)(?:and|but)\s+(?=(?:(?:really|also|just|absolutely|always|usually)\s+)?"
     r"(?:hate|dislike|love|like|prefer|enjoy|avoid|can(?:'t|not)\s+stand|do(?:n't"
     r"|\s+not)\s+(?:like|enjoy|love)|never|always|usually|rarely)\s)"
 )

@@ -41,6 +41,9 @@ _FAILURE = re.compile(
     r"|those|the|an?|some|such)\s+(?:\S+\s+){0,3}?(?:errors?|exceptions?|warnings?|messages?"
     r"|failures?|crash(?:es)?|issues?|problems?|bugs?|timeouts?|stack\s?traces?|[45]\d\d)\b"
 )
+# `I usually chose`, `I almost went with`
+_NO_DECISION = re.compile(r"\b(?:usually|always|often|normally|almost|nearly)\b")
+_IDIOM = re.compile(r"(?i)call\s+it\s+(?:a\s+(?:day|night)|quits)\b")
 _ERRAND = re.compile(
     r"(?i)(?:the|a|your|my)\s+(?:bathroom|restroom|toilet|loo|washroom|phone|stairs|elevator)\b"
 )
@@ -50,7 +53,7 @@ def is_another_verb(verb: Verb, said: str, about: str) -> bool:
     """Whether the words up to the verb, and those behind it, say something else than they seem."""
     first = about.split(None, 1)[0].lower()
     said = said.lower()
-    if verb.category == "decision" and re.search(r"\b(?:usually|always|often|normally)\b", said):
+    if verb.category == "decision" and (_NO_DECISION.search(said) or _IDIOM.match(about)):
         return True
     if verb.category == "pattern":
         first = _ADVERBS.sub("", about).split(None, 1)[0].lower()

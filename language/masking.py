@@ -13,6 +13,7 @@ _QUOTED_LINES = re.compile(r"^[ \t]{0,3}>[^\n]*", re.MULTILINE)
 _INDENTED = re.compile(
     r"(?<=\n)[ \t]*\n((?:(?: {4}|\t)(?![ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t])[^\n]*(?:\n|\Z))+)"
 )
+_COMMENTS = re.compile(r"^(?:[ \t]*//|(?: {4}|\t)[ \t]*#)[^\n]*", re.MULTILINE)
 _INLINE_CODE = re.compile(r"(`{1,2})(?!`)[^`\n]{1,2000}\1")
 _SINGLE_QUOTED = re.compile(
     r"(?<![\w\ue000])['‘](?=\S)[^\n'‘’]{1,300}(?:['’]\w[^\n'‘’]{0,300}){0,8}['’](?!\w)"
@@ -57,6 +58,12 @@ _NAME = re.compile(
     r"\W*(?:[A-Z][\w.'’-]*)(?:[ \t]+[\w.'’()-]+){0,2}\W*|\W*(?:user|assistant|human|system|ai"
     r"|bot)\W*"
 )
+# Whoever hands out a role may speak in it to the end of the paragraph.
+_ROLE = re.compile(
+    r"(?im)(?:^|(?<=[.!?]\s))(?:(?:please|now|ok|okay|let's|let\s+us|so|can\s+you|could\s+you),?\s+){0,3}"
+    r"(?:(?:pretend|imagine)\s+(?:that\s+)?(?:you(?:['’]?re|\s+(?:are|were))|to\s+be)"
+    r"|role-?play\w*)\b[^\n]*(?:\n(?![ \t\r]*\n)[^\n]*)*"
+)
 _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 
 
@@ -66,11 +73,19 @@ def mask(text: str) -> str:
     if ">" in masked:
         masked = _QUOTED_LINES.sub(_lines, masked)
     masked = _INDENTED.sub(_lines, masked)
+    if "//" in masked or "#" in masked:
+        masked = _COMMENTS.sub(_lines, masked)
+    if _hands_out_role(masked.lower()):
+        masked = _ROLE.sub(_lines, masked)
     if "`" in masked:
         masked = _INLINE_CODE.sub(_hidden, masked)
     masked = _mask_quotations(masked)
     masked = _SINGLE_QUOTED.sub(_hidden, masked)
     return _mask_given_texts(text, masked) if ":" in masked else masked
+
+
+def _hands_out_role(lower: str) -> bool:
+    return any(word in lower for word in ("pretend", "imagine", "roleplay", "role-play"))
 
 
 def _lines(found: re.Match[str]) -> str:

@@ -67,6 +67,9 @@ _OPPOSITE = {"me": "you", "my": "your", "mine": "yours", "myself": "yourself"}
 _ENDINGS = {"re": "m", " are": " am", " were": " was", "m": "re", " am": " are"}
 
 
+_YOU_ARE_NOT = re.compile(r"(?i)\byou\s+aren['’]?t\b")
+
+
 def to_first_person(text: str) -> str:
     """A statement about `you` as that person would put it: `You like your job`, `I like my job`."""
 
@@ -84,7 +87,7 @@ def to_first_person(text: str) -> str:
             word = "me" if you else ""
         return word.capitalize() if found.group()[0].isupper() and found.start() == 0 else word
 
-    return _PRONOUN.sub(replacement, text)
+    return _PRONOUN.sub(replacement, _YOU_ARE_NOT.sub("you're not", text))
 
 
 def _ending(ending: str | None) -> str:

@@ -65,7 +65,9 @@ VERBS = {
 }
 
 
-def _pattern(subject: str, am: str, have: str, will: str, would: str) -> re.Pattern[str]:
+def _pattern(
+    subject: str, am: str, arent: str, have: str, will: str, would: str
+) -> re.Pattern[str]:
     """The pattern for one person. `am`, `have` …: that person's forms, contracted ones too.
 
     The groups are named after `VERBS`; the digit only keeps their names apart.
@@ -105,6 +107,9 @@ def _pattern(subject: str, am: str, have: str, will: str, would: str) -> re.Patt
       | {would}{_}{_ADVERBS}(?:
             (?P<dislikes4>(?:rather|prefer){_}not) | (?P<likes4>rather|prefer)
         )
+      | {arent}{_}{_ADVERBS}(?:
+            (?P<dislikes6>{_FAN}) | (?P<wont6>{_GOING}{_}{_ADVERBS}{_ADOPT}|going{_}with)
+        )
       | (?:{_OFTEN})[ \t]{{0,8}},?{_}{subject}(?:
             (?P<no_habit5>{_}{_NOT}) | (?P<habit5>)(?!{_}{_HABITS}(?:{_LIKE}|{_HATE})\b)
         )
@@ -127,6 +132,7 @@ SECOND_PERSON_START = re.compile("(?i)" + _SUBJECT.format("you|your|youre|youve|
 FIRST_PERSON = _pattern(
     subject=rf"(?:i|we)(?:,{_}(?:personally|for{_}one|too|however|honestly|also),)?",
     am=rf"(?:i'?m|i{_}am|we're|we{_}are)",
+    arent=rf"(?:(?:i|we){_}a(?:re|i)n'?t)",
     have=rf"(?:i'?ve|i{_}have|we'?ve|we{_}have)",
     will=rf"(?:i'?ll|i{_}will|we'll|we{_}will)",
     would=rf"(?:i'?d|i{_}would|we'd|we{_}would)",
@@ -134,6 +140,7 @@ FIRST_PERSON = _pattern(
 SECOND_PERSON = _pattern(
     subject="you",
     am=rf"(?:you'?re|you{_}are)",
+    arent=rf"(?:you{_}aren'?t)",
     have=rf"(?:you'?ve|you{_}have)",
     will=rf"(?:you'?ll|you{_}will)",
     would=rf"(?:you'?d|you{_}would)",

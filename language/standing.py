@@ -75,6 +75,7 @@ CONDITION = (
     r"|for\s+the\s+sake\s+of\s+argument|as\s+a\s+persona|in\s+character"
     r"|if|unless|whether|suppos(?:e|ing)|imagin(?:e|ing)|assum(?:e|ing)|pretend(?:ing)?|maybe"
     r"|perhaps|possibly|probably"
+    r"|provid(?:ed|ing)|as\s+long\s+as|apparently|supposedly|allegedly|reportedly"
     r"|might|doubt|unsure|wish|wonder(?:ing)?|hypothetically|theoretically|either|otherwise|lied"
     r"|lying|joking|kidding"
     r"|would|dream(?:ed|t|ing)?|in\s+case|as\s+though|only\s+then|not\s+(?:\w+\s+)?(?:sure"
@@ -95,7 +96,7 @@ _GOVERNS = re.compile(rf"(?i)\b(?:{CONDITION}|{_OTHERS})\b")
 _LAST_WORD = re.compile(r"([^\W_][\w'’-]*)\s*\Z")
 _BEFORE_STATEMENT = words(
     """
-    absolutely actually ah aha also always and anyway anyways apparently as basically btw
+    absolutely actually ah aha also always and anyway anyways as basically btw
     certainly clearly currently eventually fair finally first frankly fwiw generally haha
     hello hey hi hmm honestly hopefully imho imo indeed instead lately lol look luckily
     mostly nah naturally no normally now nowadays obviously often oh ok okay personally

@@ -5,6 +5,7 @@ Whatever fails here is noted in the result, and the request goes on as it came.
 
 import asyncio
 import logging
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -26,6 +27,7 @@ from recall.watch import Choice, Glance, KnownKey, Watch
 
 # The share of the budget after which an embedder is left out.
 _EMBEDDING_SHARE = 0.6
+_MAX_TURNS = 10_000
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +46,15 @@ class Outcome:
     learns: bool = False
 
 
+@dataclass(frozen=True)
+class _Ahead:
+    """A search that was begun when the mark of the owner's choices had last been this."""
+
+    owner: str
+    mark: str
+    found: asyncio.Task[list[Memory]]
+
+
 class Recollection:
     """Knows callers, and puts their memories into what they ask."""
 
@@ -53,6 +64,7 @@ class Recollection:
         self._usage = usage
         self._dev_auth = dev_auth
         self._keeping: set[asyncio.Task[None]] = set()
+        self._turns: OrderedDict[bytes, None] = OrderedDict()
 
     async def who(self, token: str | None) -> KnownKey | None:
         """Whose token it is; None: nobody's that recall knows."""
@@ -82,20 +94,28 @@ class Recollection:
             outcome.owner, outcome.is_disabled = _owner(key)
             return outcome
         started = asyncio.get_running_loop().time()
+        guess = self._guess(token)
+        outcome.turn = _turn(document, format, guess, wishes)
+        ahead = self._search_ahead(guess, outcome.turn, document, wishes)
         try:
             async with asyncio.timeout(self._seconds()) as limit:
-                glance = await self._look(outcome, document, format, token, wishes)
+                glance = await self._look(outcome, guess, document, format, token, wishes)
                 if outcome.owner is None or outcome.is_disabled:
                     return outcome
                 configuration = await self._watch.configuration(glance)
                 limit.reschedule(started + configuration.retrievalBudgetMs / 1000)
                 outcome.learns = configuration.extracts and not wishes.skips_extraction
                 if configuration.injects and not wishes.skips_injection:
-                    await self._inject(outcome, document, format, wishes, configuration, glance)
+                    await self._inject(
+                        outcome, document, format, wishes, configuration, glance, ahead
+                    )
         except TimeoutError as error:
             self._give_up(outcome, token, wishes, error, "timeout")
         except (MemoryPluginError, StoreUnavailable) as error:
             self._give_up(outcome, token, wishes, error, "plugin")
+        finally:
+            if ahead is not None:
+                ahead.found.cancel()
         return outcome
 
     async def aclose(self) -> None:
@@ -105,15 +125,14 @@ class Recollection:
     async def _look(
         self,
         outcome: Outcome,
+        guess: str | None,
         document: Document,
         format: Format,
         token: str,
         wishes: Wishes,
     ) -> Glance:
         """Whose request it is and what was chosen for its turn, mostly in one look."""
-        guess = self._guess(token)
-        outcome.turn = _turn(document, format, guess, wishes)
-        glance = await self._watch.look(guess, outcome.turn.digest)
+        glance = await self._watch.look(guess, outcome.turn.digest if outcome.turn else None)
         key = (
             KnownKey(guess, disabled=False)
             if guess is not None and self._dev_owner(token) == guess
@@ -133,13 +152,22 @@ class Recollection:
         wishes: Wishes,
         configuration: Configuration,
         glance: Glance,
+        ahead: _Ahead | None,
     ) -> None:
         if outcome.owner is None or outcome.turn is None or OPENING in document.text:
             return
         mark = glance.mark(configuration.scope)
         choice = glance.choice if glance.seen == mark else None
+        self._turns[outcome.turn.digest] = None
+        while len(self._turns) > _MAX_TURNS:
+            self._turns.popitem(last=False)
         if choice is None:
-            choice = await self._choose(outcome.owner, outcome.turn, wishes, configuration, mark)
+            # Nothing was changed from before the search until the look, so it found what counts.
+            if ahead is not None and (ahead.owner, ahead.mark) == (outcome.owner, mark):
+                found = await ahead.found
+            else:
+                found = await self._find(outcome.owner, outcome.turn, wishes, configuration)
+            choice = self._choose(found, outcome.turn, configuration, mark)
         edit = plan(
             document.value,
             choice.block,
@@ -157,11 +185,33 @@ class Recollection:
             outcome.owner, wishes.session_id, found=bool(choice.ids), tokens=outcome.tokens
         )
 
-    async def _choose(
-        self, owner: str, turn: Turn, wishes: Wishes, configuration: Configuration, mark: str
-    ) -> Choice:
+    def _search_ahead(
+        self, owner: str | None, turn: Turn, document: Document, wishes: Wishes
+    ) -> _Ahead | None:
+        """Begin to search while PostgreSQL is asked, for a turn that is new as far as is known."""
+        configuration = self._watch.last_configuration
+        if (
+            owner is None
+            or turn.digest in self._turns
+            or wishes.skips_injection
+            or not configuration.injects
+            or OPENING in document.text
+            or (mark := self._watch.last_mark(owner, configuration.scope)) is None
+        ):
+            return None
+        found = asyncio.create_task(self._find(owner, turn, wishes, configuration))
+        found.add_done_callback(_is_failure)
+        return _Ahead(owner, mark, found)
+
+    async def _find(
+        self, owner: str, turn: Turn, wishes: Wishes, configuration: Configuration
+    ) -> list[Memory]:
         config = retrieval_config(configuration, turn.text, wishes.session_id)
-        found = (await retrieve(self._store, owner, config)).memories
+        return (await retrieve(self._store, owner, config)).memories
+
+    def _choose(
+        self, found: list[Memory], turn: Turn, configuration: Configuration, mark: str
+    ) -> Choice:
         block = format_memory_context(found, configuration.effective_max_tokens)
         choice = Choice(block, tuple(memory.id for memory in found))
         task = asyncio.create_task(self._watch.keep(turn.digest, mark, choice, _first_end(found)))
@@ -245,3 +295,8 @@ def _owner(key: KnownKey | None) -> tuple[str | None, bool]:
 
 def _first_end(memories: list[Memory]) -> datetime | None:
     return min((it.expires_at for it in memories if it.expires_at is not None), default=None)
+
+
+def _is_failure(task: "asyncio.Task[list[Memory]]") -> bool:
+    """Look at a task that nobody may wait for any more, which else would be complained about."""
+    return not task.cancelled() and task.exception() is not None

@@ -9,7 +9,7 @@ import contextlib
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 
@@ -20,6 +20,7 @@ from recall.ledger import STATEMENTS
 
 _REST_SECONDS = 1.0
 _MAX_KEYS = 10_000
+_MAX_OWNERS = 10_000
 
 log = logging.getLogger(__name__)
 
@@ -80,6 +81,7 @@ class Watch:
         self._settings_version = 0
         self._keys: OrderedDict[bytes, tuple[int, KnownKey | None]] = OrderedDict()
         self._keys_version = 0
+        self._glances: OrderedDict[str, Glance] = OrderedDict()
 
     @property
     def last_configuration(self) -> Configuration:
@@ -133,6 +135,13 @@ class Watch:
         """The API key with this token, as it was last seen."""
         known = self._keys.get(hash_of(token))
         return None if known is None else known[1]
+
+    def last_mark(self, owner: str, scope: str) -> str | None:
+        """The mark of an owner's choices as it was last seen under the settings last seen."""
+        glance = self._glances.get(owner)
+        if glance is None or glance.settings_version != self._settings_version:
+            return None
+        return glance.mark(scope)
 
     async def keep(self, digest: bytes, mark: str, choice: Choice, until: datetime | None) -> None:
         """Keep what was chosen for a turn, for every worker; a failure costs a choice."""
@@ -189,17 +198,24 @@ class Watch:
             choice = None
             if row["block"] is not None:
                 choice = Choice(row["block"], tuple(str(it) for it in row["ids"]))
-            one.answer.set_result(
-                Glance(
-                    row["settings_version"],
-                    row["keys_version"],
-                    row["all_edits"],
-                    row["own_edits"],
-                    row["shared_edits"],
-                    row["seen"],
-                    choice,
-                )
+            glance = Glance(
+                row["settings_version"],
+                row["keys_version"],
+                row["all_edits"],
+                row["own_edits"],
+                row["shared_edits"],
+                row["seen"],
+                choice,
             )
+            one.answer.set_result(glance)
+            if one.owner is not None:
+                self._remember(one.owner, replace(glance, choice=None))
+
+    def _remember(self, owner: str, glance: Glance) -> None:
+        self._glances[owner] = glance
+        self._glances.move_to_end(owner)
+        while len(self._glances) > _MAX_OWNERS:
+            self._glances.popitem(last=False)
 
 
 def hash_of(token: str) -> bytes:
