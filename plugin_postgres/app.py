@@ -18,6 +18,7 @@ from plugin_postgres.memories import Memories
 from plugin_postgres.metrics import Metrics
 from plugin_postgres.newest import NewestQueue
 from plugin_postgres.route import ApiRoute, Handler, Method
+from plugin_postgres.search import Search
 from plugin_postgres.settings import Settings
 from plugin_postgres.writes import WriteQueue
 
@@ -34,12 +35,12 @@ def create_app(settings: Settings) -> Starlette:
     queue = WriteQueue(database, metrics, limit=settings.write_queue)
     janitor = Janitor(database, metrics, settings)
     indexer = Indexer(database, settings)
-    newest = NewestQueue(database)
+    search = Search(database, NewestQueue(database))
     endpoints = Endpoints(
         database,
         Memories(database, queue, settings),
         Listing(database),
-        newest,
+        search,
         metrics,
         settings,
     )

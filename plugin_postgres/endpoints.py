@@ -28,9 +28,8 @@ from plugin_postgres.database import Database
 from plugin_postgres.listing import Listing
 from plugin_postgres.memories import Memories
 from plugin_postgres.metrics import Metrics
-from plugin_postgres.newest import NewestQueue
 from plugin_postgres.route import NOTHING, Answer, json_answer
-from plugin_postgres.search import search
+from plugin_postgres.search import Search
 from plugin_postgres.settings import Settings
 from serving.metrics import CONTENT_TYPE
 
@@ -46,14 +45,14 @@ class Endpoints:
         database: Database,
         memories: Memories,
         listing: Listing,
-        newest: NewestQueue,
+        search: Search,
         metrics: Metrics,
         settings: Settings,
     ) -> None:
         self._database = database
         self._memories = memories
         self._listing = listing
-        self._newest = newest
+        self._search = search
         self._metrics = metrics
         self._max_namespaces = settings.max_namespaces
 
@@ -95,7 +94,7 @@ class Endpoints:
     async def search(self, _segment: str, body: bytes) -> Answer:
         request = parse(SearchRequest, body)
         self._check_count(request.namespaces)
-        return json_answer(200, {"memories": await search(self._database, self._newest, request)})
+        return json_answer(200, {"memories": await self._search.find(request)})
 
     async def forget(self, key: str, body: bytes) -> Answer:
         await self._memories.forget(parse_value(MemoryId, key, "id"), parse(ForgetRequest, body))
