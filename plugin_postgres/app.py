@@ -19,6 +19,7 @@ from plugin_postgres.metrics import Metrics
 from plugin_postgres.newest import NewestQueue
 from plugin_postgres.pending import PendingList
 from plugin_postgres.route import ApiRoute, Handler, Method
+from plugin_postgres.search import Search
 from plugin_postgres.settings import Settings
 from plugin_postgres.writes import WriteQueue
 
@@ -36,12 +37,12 @@ def create_app(settings: Settings) -> Starlette:
     queue = WriteQueue(database, pending, metrics, limit=settings.write_queue)
     janitor = Janitor(database, metrics, settings)
     indexer = Indexer(database, settings)
-    newest = NewestQueue(database)
+    search = Search(database, NewestQueue(database))
     endpoints = Endpoints(
         database,
         Memories(database, queue, settings),
         Listing(database),
-        newest,
+        search,
         pending,
         metrics,
         settings,

@@ -28,10 +28,9 @@ from plugin_postgres.database import Database
 from plugin_postgres.listing import Listing
 from plugin_postgres.memories import Memories
 from plugin_postgres.metrics import Metrics
-from plugin_postgres.newest import NewestQueue
 from plugin_postgres.pending import PendingList
 from plugin_postgres.route import NOTHING, Answer, json_answer
-from plugin_postgres.search import search
+from plugin_postgres.search import Search
 from plugin_postgres.settings import Settings
 from serving.metrics import CONTENT_TYPE
 
@@ -47,7 +46,7 @@ class Endpoints:
         database: Database,
         memories: Memories,
         listing: Listing,
-        newest: NewestQueue,
+        search: Search,
         pending: PendingList,
         metrics: Metrics,
         settings: Settings,
@@ -55,7 +54,7 @@ class Endpoints:
         self._database = database
         self._memories = memories
         self._listing = listing
-        self._newest = newest
+        self._search = search
         self._pending = pending
         self._metrics = metrics
         self._max_namespaces = settings.max_namespaces
@@ -100,7 +99,7 @@ class Endpoints:
         self._check_count(request.namespaces)
         if request.query or request.where:
             self._pending.searched()
-        return json_answer(200, {"memories": await search(self._database, self._newest, request)})
+        return json_answer(200, {"memories": await self._search.find(request)})
 
     async def forget(self, key: str, body: bytes) -> Answer:
         await self._memories.forget(parse_value(MemoryId, key, "id"), parse(ForgetRequest, body))

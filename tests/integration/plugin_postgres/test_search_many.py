@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from contract import SearchRequest
-from plugin_postgres.search import statement_for
+from plugin_postgres.lexicon import Lexicon
+from plugin_postgres.rows import memory
+from plugin_postgres.search import find_rows
 from tests.conftest import database_url, execute
 from tests.integration.plugin_postgres import plugin
 
@@ -56,9 +58,9 @@ async def found(url: str, namespaces: list[str], query: str, where: object = Non
     request = SearchRequest.model_validate(
         {"namespaces": namespaces, "query": query, "limit": 10, "where": where}
     )
-    statement, arguments = statement_for(request, request.query, None)
     async with plugin.pool_connection(url) as connection:
-        return [row["content"] for row in await connection.fetch(statement, *arguments)]
+        rows = await find_rows(connection.fetch, Lexicon(), request, request.query, None)
+    return [memory(row)["content"] for row in rows]
 
 
 @pytest.mark.parametrize(

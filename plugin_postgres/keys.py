@@ -1,0 +1,22 @@
+"""Keys of the index of words: a word with the mark of its namespace in front."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from hashlib import sha256
+
+# How many namespaces one look into the index serves: with more, each costs more.
+SPAN = 32
+
+
+@lru_cache(100_000)
+def mark(namespace: str) -> str:
+    """As memory_plugin.search_mark makes it."""
+    return sha256(namespace.encode()).hexdigest()[:6]
+
+
+def looks(template: str, marks: Sequence[str]) -> list[str]:
+    """The tsqueries that look for a template in all the namespaces."""
+    return [
+        "(" + ") | (".join([template.replace("@", it) for it in marks[first : first + SPAN]]) + ")"
+        for first in range(0, len(marks), SPAN)
+    ]

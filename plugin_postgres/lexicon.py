@@ -1,0 +1,77 @@
+"""Reading a query as PostgreSQL reads memories.
+
+A query of ASCII characters is split here; its words are what PostgreSQL's parser makes of them.
+Their stems come from PostgreSQL, once for each word. Whatever else a query holds is read by
+PostgreSQL as a whole, because folding and splitting depend on its version and locale.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from plugin_postgres import sql
+from plugin_postgres.question import Reading
+from plugin_postgres.vocabulary import IRREGULAR_FORMS
+
+Fetch = Callable[..., Awaitable[list[Any]]]
+
+_LONGEST_QUERY = 10_000
+_LONGEST_WORD = 255
+_LONGEST_PHRASE = 1_000
+# About 10 MB; a person's vocabulary is a tenth of it.
+_MOST_STEMS = 50_000
+_SPACE = " \t\n\r"
+_NO_WORD = re.compile("[^0-9a-z ]+")
+# The parser takes such a number for a word of its own, whatever follows it: 5e2x is 5e2 and x.
+_NUMBER = re.compile("(?<![0-9a-z])[0-9]+e[0-9]")
+
+
+class Lexicon:
+    """The stems of the words that were asked for, as PostgreSQL has them."""
+
+    def __init__(self) -> None:
+        self._stems: dict[str, str | None] = {}
+
+    async def read(self, fetch: Fetch, query: str) -> Reading:
+        """A query, for which `fetch` asks PostgreSQL what is not known yet."""
+        query = query[:_LONGEST_QUERY]
+        folded = query.lower().strip(_SPACE)
+        if not query.isascii() or _NUMBER.search(folded):
+            return await self._read_by_postgres(fetch, query)
+        words = [word[:_LONGEST_WORD] for word in _NO_WORD.sub(" ", folded).split(" ") if word]
+        lexemes = list(dict.fromkeys(words))
+        stems = await self._stems_of(fetch, lexemes)
+        phrase = _phrase(words, stems) if len(words) > 1 else None
+        return Reading(folded, words, lexemes, stems, phrase, [])
+
+    async def _read_by_postgres(self, fetch: Fetch, query: str) -> Reading:
+        [(folded, words, lexemes, phrase, grams)] = await fetch(sql.load("read_query"), query)
+        stems = await self._stems_of(fetch, lexemes)
+        return Reading(folded, words.split(), lexemes, stems, phrase or None, grams)
+
+    async def _stems_of(self, fetch: Fetch, lexemes: Sequence[str]) -> dict[str, str | None]:
+        asked = {form for lexeme in lexemes for form in IRREGULAR_FORMS.get(lexeme, ())}
+        asked.update(lexemes)
+        known = self._stems
+        if unknown := [word for word in asked if word not in known]:
+            if len(known) > _MOST_STEMS:
+                known = self._stems = {}
+                unknown = list(asked)
+            known.update(await fetch(sql.load("find_stems"), unknown))
+        return {word: known[word] for word in asked}
+
+
+def _phrase(words: Sequence[str], stems: dict[str, str | None]) -> str | None:
+    """As phraseto_tsquery makes it: words that have no stem leave a gap."""
+    phrase = ""
+    length = gap = 0
+    for word in words:
+        length += len(word) + 1
+        if length > _LONGEST_PHRASE:
+            break
+        stem = stems[word]
+        gap += 1
+        if stem is not None:
+            phrase += f" <{gap}> '{stem}'" if phrase else f"'{stem}'"
+            gap = 0
+    return phrase or None

@@ -1,0 +1,145 @@
+"""How a query is understood: which of its words count, how much, and in which forms.
+
+What is done with it stands in `sql/search_all.sql` and `sql/search_found.sql`; in words, all is
+explained in docs/memory-plugins/search.md.
+
+Templates are tsqueries for the index of words, with '@' where the mark of a namespace belongs;
+without it they are tsqueries for content_tsv.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from plugin_postgres.vocabulary import (
+    ENGLISH,
+    FUNCTION_WORDS,
+    IRREGULAR_FORMS,
+    OTHER_LANGUAGES,
+)
+
+# How many words, and how many pairs of characters, count.
+_TERMS = 32
+# What a word counts that says how something is asked, in English and in other languages.
+_ENGLISH_FACTOR = 0.3
+_OTHER_FACTOR = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A query as PostgreSQL reads it, in the way in which it reads memories."""
+
+    folded: str
+    words: list[str]
+    lexemes: list[str]  # the words, each once
+    stems: Mapping[str, str | None]  # of the words and of their irregular forms; stop words: None
+    phrase: str | None  # a tsquery: the words next to each other, where they are several
+    grams: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query taken apart."""
+
+    folded: str
+    terms: list[str]  # templates, one for each word by its stem and each pair of characters
+    factors: list[float]  # what each term counts, apart from how rare it is
+    last_word: str | None  # where it may be unfinished: not before a question mark
+    last_term: int  # its place in `terms`
+    begun: str | None  # template: words that begin with the last one
+    shorter: str | None  # template: stems that may be those of a word that begins with it
+    phrase: str | None
+    literal: str | None  # the query, where it is more than words
+    is_only_function: bool
+    is_question: bool
+
+
+def understand(reading: Reading) -> Question:
+    """Take a query apart."""
+    lexemes, stems = reading.lexemes, [reading.stems[lexeme] for lexeme in reading.lexemes]
+    phrase = reading.phrase
+    as_written = [part for part in reading.folded.split(" ") if part]
+    literal = None if as_written == reading.words else reading.folded
+    # English function words have no stem; they count where there is nothing else.
+    is_only_function = bool(lexemes) and not any(stems) and not reading.grams
+    language = _language(lexemes, stems.count(None))
+    if is_only_function:
+        stems, phrase, literal = list(lexemes), None, reading.folded
+
+    terms: list[str] = []
+    factors: list[float] = []
+    places: dict[str, int] = {}
+    for lexeme, stem in zip(lexemes, stems, strict=True):
+        if stem is None or stem in places:
+            continue
+        if len(terms) == _TERMS:
+            break
+        places[stem] = len(terms)
+        terms.append(_term(lexeme, stem, reading.stems))
+        factors.append(_factor(lexeme, language))
+
+    last_word = begun = shorter = None
+    last_term = -1
+    if reading.words and reading.folded.endswith(reading.words[-1]):
+        word = reading.words[-1]
+        stem = stems[lexemes.index(word)] if word in lexemes else None
+        if stem is not None and stem in places:
+            last_word, last_term, begun = word, places[stem], f"'@{word}':*"
+            lengths = range(max(3, len(word) - 5), len(word))
+            shorter = " | ".join(f"'@{word[:length]}'" for length in lengths) or None
+
+    pairs = _pairs(reading.grams)
+    return Question(
+        folded=reading.folded,
+        terms=terms + pairs,
+        factors=factors + [1.0] * len(pairs),
+        last_word=last_word,
+        last_term=last_term,
+        begun=begun,
+        shorter=shorter,
+        phrase=phrase,
+        literal=literal,
+        is_only_function=is_only_function,
+        is_question=reading.folded.endswith("?"),
+    )
+
+
+def in_memory(template: str) -> str:
+    """A template as a tsquery for content_tsv."""
+    return template.replace("@", "")
+
+
+def _term(lexeme: str, stem: str, stems: Mapping[str, str | None]) -> str:
+    forms = IRREGULAR_FORMS.get(lexeme)
+    if forms is None:
+        return f"'@{stem}'"
+    known = sorted({other for form in forms if (other := stems[form]) is not None})
+    return "(" + " | ".join(f"'@{other}'" for other in known) + ")"
+
+
+def _factor(lexeme: str, language: str) -> float:
+    languages = FUNCTION_WORDS.get(lexeme)
+    if languages is None:
+        return 1.0
+    if ENGLISH in languages:
+        return _ENGLISH_FACTOR
+    return _OTHER_FACTOR if language in languages else 1.0
+
+
+def _language(lexemes: Sequence[str], english: int) -> str:
+    """The language of which the query has the most function words, if more than of English."""
+    letters = "".join(FUNCTION_WORDS.get(lexeme, "") for lexeme in lexemes)
+    most, language = english, "-"
+    if len(letters) > 1:
+        for letter in OTHER_LANGUAGES:
+            if letters.count(letter) > most:
+                most, language = letters.count(letter), letter
+    return language
+
+
+def _pairs(grams: Sequence[str]) -> list[str]:
+    """A character alone is the beginning of a pair, unless it only ends a run of them."""
+    taken: dict[str, None] = {}
+    for place, gram in enumerate(grams):
+        if len(gram) == 2 or place == 0 or len(grams[place - 1]) == 1:
+            taken[f"'@{gram}'" if len(gram) == 2 else f"'@{gram}':*"] = None
+    return list(taken)[:_TERMS]

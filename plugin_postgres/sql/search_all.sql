@@ -1,0 +1,52 @@
+-- Memories that have every word of a short query: what a search for a name or a rare word is after. In
+-- front of each stands how many there are, as far as they were looked at.
+--
+-- $1 to $4 are the namespaces, kinds, limit and fields of every search. Then: $5 how many are looked at;
+-- $6 what the index of words is asked for; $7 where there is but one word, that word, because what only
+-- begins with it counts a little less; $8 the words next to each other, $9 the query where it is more than
+-- words, $10 whether it is a question.
+WITH home AS MATERIALIZED (
+    SELECT name
+    FROM memory_plugin.memory_namespaces
+    WHERE name = ANY($1::text[]) AND (expires_at IS NULL OR expires_at > now())
+),
+best AS (
+    SELECT *, count(*) OVER () AS number
+    FROM (
+        SELECT
+            stored.id, stored.namespace, stored.content, stored.kind, stored.source, stored.created_at,
+            stored.expires_at, stored.propagation, stored.pin, stored.content_tsv,
+            CASE WHEN $7::tsquery IS NULL OR stored.content_tsv @@ $7 THEN 1 ELSE 0.9 END
+            * (1 - 0.002 * ln(1 + length(stored.content_tsv))) AS worth
+        FROM memory_plugin.memory_records AS stored
+        WHERE
+            memory_plugin.search_keys(
+                stored.namespace, stored.kind, stored.pin, stored.propagation, stored.content_tsv
+            ) @@ $6::tsquery
+-- include: search_look
+            -- A pinned memory comes first even if it has only some of the words.
+            AND (
+                $7 IS NOT NULL
+                OR NOT EXISTS (
+                    SELECT FROM home
+                    CROSS JOIN LATERAL (
+                        SELECT newest.pin
+                        FROM memory_plugin.memory_records AS newest
+                        WHERE newest.namespace = home.name
+                        ORDER BY newest.pin DESC, newest.created_at DESC, newest.id
+                        LIMIT 1
+                    ) AS first
+                    WHERE first.pin
+                )
+            )
+        LIMIT $5
+    ) AS looked
+    ORDER BY pin DESC, worth DESC, created_at DESC, id
+    LIMIT greatest(2 * $3, 60)
+)
+SELECT number, id, namespace, content, kind, source, created_at, expires_at, propagation, pin, score
+FROM (
+    SELECT *, memory_plugin.search_score(worth, content, content_tsv, $8, $9, $10) AS score FROM best
+) AS scored
+ORDER BY pin DESC, score DESC, created_at DESC, id
+LIMIT $3

@@ -1,0 +1,253 @@
+-- Part of a statement: `found`, the memories that have words of the query, with what they are worth.
+--
+-- A clue is a word of the query, by its stem, or a pair of characters, or words that begin with the last
+-- one. A memory is worth the sum of the clues that it has, and a clue is worth the more the fewer memories
+-- have it: ln(1 + 1000 / number). The looks for single clues count them.
+--
+-- No look is without a bound. PostgreSQL reads all that the index has of a clue before it applies one, so
+-- a clue that a sample shows to be crowded is not looked up; memories found by other clues, the newest
+-- and the pinned ones are asked for it themselves. So are they for a clue whose look was cut.
+--
+-- $1 to $6 are those of every search: namespaces, kinds, limit, fields, and the span of time. $7 to $9 are
+-- the words next to each other, the query where it is more than words, and whether it is a question.
+-- Of each clue, $10 is what a memory is asked for, $11 what it counts, $12 the clue of the whole word:
+-- itself, unless it is one that begins with the last word. Of each look, $13 is what the index is asked
+-- for, $14 the clue, $15 the bound of each. $16 are looks for memories with all the words, of which $17 are
+-- taken; $18 is how many memories the sample has, $19 whether the crowded are left out. $20 asks for any
+-- clue, $21 for stems that a word may have that begins with the last word, which is $22: with '@' where the
+-- mark of a namespace belongs. $23 is the query, folded, where it may be a part of a word or no word at
+-- all; $24 is whether it has function words only, which are in the index for memories of few words.
+home AS MATERIALIZED (
+    SELECT name
+    FROM memory_plugin.memory_namespaces
+    WHERE name = ANY($1::text[]) AND (expires_at IS NULL OR expires_at > now())
+),
+sample AS MATERIALIZED (
+    SELECT newest.content_tsv
+    FROM home
+    CROSS JOIN LATERAL (
+        SELECT stored.content_tsv
+        FROM memory_plugin.memory_records AS stored
+        WHERE stored.namespace = home.name
+        ORDER BY stored.pin DESC, stored.created_at DESC, stored.id
+        LIMIT greatest($18::integer / cardinality($1), 4)
+    ) AS newest
+    LIMIT $18
+),
+-- About how many memories have each clue. They are counted up to 800, which is enough to know that a clue of
+-- a quarter of the sample is crowded; a clue of fewer is looked up.
+clue AS MATERIALIZED (
+    SELECT
+        *,
+        CASE
+            WHEN 4 * seen < taken OR taken < 40 THEN 0
+            ELSE seen * (
+                SELECT count(*)
+                FROM (
+                    SELECT FROM home
+                    CROSS JOIN LATERAL (
+                        -- The order, and a limit unknown when it is planned, keep PostgreSQL from reading
+                        -- all that the namespace has before it stops.
+                        SELECT FROM memory_plugin.memory_records AS stored
+                        WHERE stored.namespace = home.name
+                        ORDER BY stored.id
+                        LIMIT (SELECT 800)
+                    ) AS memory
+                    LIMIT 800
+                ) AS counted
+            ) / taken
+        END AS estimate
+    FROM (
+        SELECT
+            number::integer, whole, lexeme, factor, (SELECT count(*) FROM sample) AS taken,
+            (SELECT count(*) FROM sample WHERE content_tsv @@ lexeme) AS seen
+        FROM unnest($10::tsquery[], $11::double precision[], $12::integer[])
+            WITH ORDINALITY AS given (lexeme, factor, whole, number)
+        OFFSET 0
+    ) AS given
+),
+asked AS MATERIALIZED (
+    SELECT
+        clue.*,
+        clue.number <> ALL($14::integer[])
+        OR ($19::boolean AND greatest(clue.estimate, of_word.estimate) >= 200) AS is_crowded
+    FROM clue
+    JOIN clue AS of_word ON of_word.number = clue.whole
+),
+hit AS MATERIALIZED (
+    SELECT look.number, look.clue, memory.id, memory.pin, memory.created_at, memory.content_tsv
+    FROM (
+        SELECT given.keys, given.clue, given.number
+        FROM unnest($13::tsquery[], $14) WITH ORDINALITY AS given (keys, clue, number)
+        WHERE given.clue IN (SELECT asked.number FROM asked WHERE NOT is_crowded)
+        OFFSET 0
+    ) AS look
+    CROSS JOIN LATERAL (
+        SELECT probed.*
+        FROM (
+            SELECT stored.id, stored.pin, stored.created_at, stored.content_tsv
+            FROM memory_plugin.memory_records AS stored
+            WHERE
+                memory_plugin.search_keys(
+                    stored.namespace, stored.kind, stored.pin, stored.propagation, stored.content_tsv
+                ) @@ look.keys
+-- include: search_look
+            -- Of those that a span of time refuses, no more are read; the newest in it are looked at anyway.
+            LIMIT CASE WHEN $5::timestamptz IS NULL AND $6::timestamptz IS NULL THEN $15::bigint ELSE 2000 END
+        ) AS probed
+        WHERE ($5 IS NULL OR probed.created_at >= $5) AND ($6 IS NULL OR probed.created_at < $6)
+        LIMIT $15
+    ) AS memory
+),
+-- How many memories each clue has, and whether there may be more.
+counted AS MATERIALIZED (
+    SELECT
+        asked.number, asked.whole, asked.lexeme, asked.factor,
+        coalesce(looked.found, least(asked.estimate, cardinality($13) * $15), 0)::integer AS found,
+        asked.is_crowded OR coalesce(looked.is_cut, $5 IS NOT NULL OR $6 IS NOT NULL) AS is_cut
+    FROM asked
+    LEFT JOIN (
+        SELECT clue, sum(found) AS found, bool_or(found >= $15) OR $5 IS NOT NULL OR $6 IS NOT NULL AS is_cut
+        FROM (SELECT clue, count(*) AS found FROM hit GROUP BY number, clue) AS one
+        GROUP BY clue
+    ) AS looked ON looked.clue = asked.number
+),
+weighed AS MATERIALIZED (
+    SELECT
+        counted.*,
+        counted.factor * ln(1 + 1000 / greatest(
+            CASE
+                WHEN of_word.found > 0 THEN of_word.found
+                ELSE (SELECT max(found) FROM counted AS begun WHERE begun.number <> begun.whole)
+            END, 1
+        )::double precision) AS weight
+    FROM counted
+    JOIN counted AS of_word ON of_word.number = counted.whole
+),
+state AS MATERIALIZED (
+    SELECT
+        sum(weight) FILTER (WHERE number = whole) AS total,
+        bool_or(is_cut) AS is_cut,
+        coalesce(sum(found) FILTER (WHERE NOT is_cut), 0) AS sure,
+        $22::text IS NOT NULL AND coalesce(sum(found) FILTER (
+            WHERE whole = (SELECT max(whole) FROM counted WHERE number <> whole)
+        ), 0) = 0 AS is_begun
+    FROM weighed
+),
+pool AS (
+    SELECT
+        hit.id, hit.pin, hit.created_at, hit.content_tsv,
+        CASE
+            WHEN weighed.is_cut THEN 0
+            WHEN weighed.number <> weighed.whole AND NOT hit.content_tsv @@ weighed.lexeme THEN 0
+            ELSE weighed.weight
+        END AS weight
+    FROM hit
+    JOIN weighed ON weighed.number = hit.clue
+    UNION ALL
+    SELECT memory.id, memory.pin, memory.created_at, memory.content_tsv, 0
+    FROM unnest($16::tsquery[]) AS look (keys)
+    CROSS JOIN LATERAL memory_plugin.search_look(
+        look.keys, ARRAY(SELECT home.name FROM home), $2, $4, $5, $6, $17::bigint
+    ) AS memory
+    WHERE (SELECT is_cut FROM state)
+    UNION ALL
+    SELECT memory.id, memory.pin, memory.created_at, memory.content_tsv, 0
+    FROM home
+    CROSS JOIN LATERAL memory_plugin.search_newest(
+        home.name, $2, $4, $5, $6,
+        CASE
+            WHEN $5 IS NULL AND $6 IS NULL THEN greatest(400 / cardinality($1), 2)
+            ELSE greatest(1000 / cardinality($1), 5)
+        END
+    ) AS memory
+    WHERE
+        CASE
+            WHEN $5 IS NULL AND $6 IS NULL
+            THEN cardinality($1) <= 200 AND (SELECT is_cut AND sure < greatest(3 * $3, 60) FROM state)
+            ELSE true
+        END
+    UNION ALL
+    SELECT memory.id, memory.pin, memory.created_at, memory.content_tsv, 0
+    FROM (
+        SELECT array_agg(home.name) AS names
+        FROM home
+        CROSS JOIN LATERAL (
+            SELECT stored.pin
+            FROM memory_plugin.memory_records AS stored
+            WHERE stored.namespace = home.name
+            ORDER BY stored.pin DESC, stored.created_at DESC, stored.id
+            LIMIT 1
+        ) AS first
+        WHERE first.pin AND (SELECT is_cut FROM state)
+    ) AS pinned
+    CROSS JOIN LATERAL memory_plugin.search_parts($20, pinned.names) AS part (names, keys)
+    CROSS JOIN LATERAL memory_plugin.search_look(part.keys, part.names, $2, $4, $5, $6, $17) AS memory
+    UNION ALL
+    -- Nothing begins with the last word, but what it is the beginning of may have a shorter stem.
+    SELECT
+        memory.id, memory.pin, memory.created_at, memory.content_tsv,
+        (SELECT weight FROM weighed WHERE number <> whole)
+    FROM (
+        SELECT array_agg(home.name) AS names FROM home WHERE (SELECT is_begun FROM state)
+    ) AS searched
+    CROSS JOIN LATERAL memory_plugin.search_parts($21, searched.names) AS part (names, keys)
+    CROSS JOIN LATERAL memory_plugin.search_look(part.keys, part.names, $2, $4, $5, $6, $15) AS memory
+    JOIN memory_plugin.memory_records AS stored ON stored.id = memory.id
+    WHERE
+        strpos(
+            ' ' || memory_plugin.search_words(memory_plugin.search_fold(stored.content)), ' ' || $22
+        ) > 0
+),
+scored AS MATERIALIZED (
+    -- Of memories that have the same clues, a shorter one is a little better. Rounded, because a sum depends
+    -- on its order, and equals must be equal.
+    SELECT
+        id, bool_or(pin) AS pin, max(created_at) AS created_at,
+        round(
+            1e9 * (sum(weight) + max(further)) / (SELECT total FROM state)
+            * (1 - 0.002 * ln(1 + max(length)))
+        ) / 1e9 AS worth
+    FROM (
+        SELECT
+            id, pin, created_at, weight, length(content_tsv) AS length,
+            CASE
+                WHEN (SELECT is_cut FROM state) THEN coalesce(
+                    (SELECT sum(weighed.weight) FROM weighed WHERE is_cut AND pool.content_tsv @@ lexeme), 0
+                )
+                ELSE 0
+            END AS further
+        FROM pool
+    ) AS memory
+    GROUP BY id
+    HAVING sum(weight) + max(further) > 0
+),
+best AS MATERIALIZED (
+    SELECT *
+    FROM scored
+    ORDER BY
+        pin AND worth >= 0.2 * (SELECT max(worth) FROM scored) DESC, worth DESC, created_at DESC, id
+    LIMIT greatest(2 * $3, 60)
+),
+found AS MATERIALIZED (
+    SELECT
+        stored.id, stored.namespace, stored.content, stored.kind, stored.source, stored.created_at,
+        stored.expires_at, stored.propagation, stored.pin,
+        memory_plugin.search_score(best.worth, stored.content, stored.content_tsv, $7, $8, $9) AS score
+    FROM best
+    JOIN memory_plugin.memory_records AS stored ON stored.id = best.id
+    UNION ALL
+    SELECT
+        stored.id, stored.namespace, stored.content, stored.kind, stored.source, stored.created_at,
+        stored.expires_at, stored.propagation, stored.pin, 0.3
+    FROM home
+    CROSS JOIN LATERAL memory_plugin.search_newest(
+        home.name, $2, $4, $5, $6, greatest(3000 / cardinality($1), 2)
+    ) AS memory
+    JOIN memory_plugin.memory_records AS stored ON stored.id = memory.id
+    WHERE
+        $23::text IS NOT NULL
+        AND ($24::boolean OR NOT EXISTS (SELECT FROM best))
+        AND strpos(memory_plugin.search_fold(memory.content), $23) > 0
+        AND (memory.id NOT IN (SELECT best.id FROM best)) IS TRUE
+)
