@@ -1,12 +1,14 @@
 """The memories that the measures search: sentences with words that are rare, common and usual."""
 
 import asyncio
+import time
 
 from bench.stage import connection, execute
 
 NAMESPACES = 200
 # Words of which each is in every eighth memory, independently of the other.
 COMMON = ("harbour", "lantern")
+SORT_IN = "SELECT gin_clean_pending_list('memory_plugin.memory_records_words')"
 
 _NAMESPACES = """
 INSERT INTO memory_namespaces (name, kind)
@@ -16,7 +18,7 @@ ON CONFLICT DO NOTHING
 
 # `rareN` is in memory N alone. The usual words come out of 3,000.
 _MEMORIES = """
-INSERT INTO memory_records (namespace, content, kind, source, created_at)
+INSERT INTO memory_records (namespace, content, kind, source, created_at, propagation)
 SELECT
     'workspace:' || n % $3,
     concat_ws(
@@ -29,20 +31,36 @@ SELECT
     ),
     CASE WHEN n % 10 = 0 THEN 'summary' ELSE 'fact' END,
     'agent',
-    now() - (100000000 - n) * interval '1 second'
+    now() - (100000000 - n) * interval '1 second',
+    {propagation}
 FROM generate_series($1::bigint, $2::bigint) AS n
 """
 
 
-def fill(url: str, first: int, last: int, *, namespaces: int = NAMESPACES) -> None:
-    """Insert the memories from number `first` to number `last`."""
+def fill(
+    url: str,
+    first: int,
+    last: int,
+    *,
+    namespaces: int = NAMESPACES,
+    propagation: str = "NULL",
+) -> None:
+    """Insert the memories from number `first` to number `last`; `propagation` is SQL over n."""
+    memories = _MEMORIES.format(propagation=propagation)
 
     async def run() -> None:
         async with connection(url) as opened:
             await opened.execute(_NAMESPACES, namespaces)
             for start in range(first, last + 1, 20_000):
                 end = min(start + 19_999, last)
-                await opened.execute(_MEMORIES, start, end, namespaces)
+                await opened.execute(memories, start, end, namespaces)
 
     asyncio.run(run())
     asyncio.run(execute(url, "VACUUM ANALYZE memory_records", "CHECKPOINT"))
+
+
+def sort_in(url: str) -> float:
+    """Have the index take in all words that were written; the seconds that this takes."""
+    began = time.perf_counter()
+    asyncio.run(execute(url, SORT_IN))
+    return time.perf_counter() - began

@@ -119,7 +119,11 @@ def _notes(result: Result) -> list[str]:
     if plugin is None or postgres is None:
         return known
     spent = f"of the processors a request takes {_number(plugin)} µs for the plugin"
-    return [*known, f"{spent} and {_number(postgres)} µs for PostgreSQL"]
+    later = result.detail(first, "later_us")
+    afterwards = (
+        "" if later is None else f", and {_number(later)} µs after the turn to sort in words"
+    )
+    return [*known, f"{spent} and {_number(postgres)} µs for PostgreSQL{afterwards}"]
 
 
 def _ratio(result: Result) -> str:

@@ -6,9 +6,9 @@ from functools import partial
 
 from bench import data, pgbench, plain
 from bench.load import post, send
-from bench.measure import Measure, Sample
+from bench.measure import Measure
 from bench.stage import Stage
-from bench.writes import BATCH, CONNECTIONS
+from bench.writes import BATCH, CONNECTIONS, as_memories, send_writes
 
 _TEXTS = 2_000
 _VOCABULARY = 20_000
@@ -74,7 +74,12 @@ def measures(stage: Stage) -> Iterator[Measure]:
                     unit="memories/s",
                     contestants={
                         "plugin": partial(
-                            send, plugin, asked, connections=CONNECTIONS, seconds=stage.seconds
+                            send_writes,
+                            plugin,
+                            url,
+                            asked,
+                            connections=CONNECTIONS,
+                            seconds=stage.seconds,
                         ),
                         "the plain form in pgbench": partial(
                             pgbench.run,
@@ -93,10 +98,10 @@ def measures(stage: Stage) -> Iterator[Measure]:
                 title=f"`batch` of {BATCH} texts of 60 words",
                 unit="memories/s",
                 contestants={
-                    "plugin": lambda: _times(
-                        send(plugin, batches, connections=4, seconds=stage.seconds)
+                    "plugin": lambda: as_memories(
+                        send_writes(plugin, url, batches, connections=4, seconds=stage.seconds)
                     ),
-                    "the plain form in pgbench": lambda: _times(
+                    "the plain form in pgbench": lambda: as_memories(
                         pgbench.run(
                             url, _script(made[60], BATCH), connections=4, seconds=stage.seconds
                         )
@@ -104,10 +109,6 @@ def measures(stage: Stage) -> Iterator[Measure]:
                 },
                 must=0.6,
             )
-
-
-def _times(sample: Sample) -> Sample:
-    return Sample(sample.value * BATCH, sample.details)
 
 
 def _single(texts: list[str]) -> list[str]:

@@ -35,6 +35,9 @@ _MAX_WAITING_BYTES = 64 * 1024 * 1024
 _LANES = 2
 _WORTH_A_LANE = 64 * 1024
 _ATTEMPTS = 5
+# Turns of the event loop in which those who were just answered can come back, to share the next
+# statement with those who wait for it: a statement costs as much as several of its rows.
+_TURNS = 4
 
 log = logging.getLogger(__name__)
 
@@ -129,6 +132,9 @@ class WriteQueue:
             # An empty group: what waits has an id that the other lane is writing; that one goes on.
             while group := self._take():
                 await self._write_group(group)
+                if len(group) > 1:
+                    for _ in range(_TURNS):
+                        await asyncio.sleep(0)
         finally:
             # In the same step as the last look at the queue: the next write starts a new lane.
             self._lanes.discard(asyncio.current_task())

@@ -183,6 +183,40 @@ async def test_a_filter_that_refuses_nearly_all_still_fills_the_answer(crowd: st
     assert len(found) == 20
 
 
+@pytest.mark.parametrize("one_by_one", [20_000, 5], ids=["one by one", "by the index"])
+async def test_a_selective_filter_finds_every_match_in_order(
+    crowd: str, monkeypatch: pytest.MonkeyPatch, one_by_one: int
+) -> None:
+    monkeypatch.setattr(vectors, "_ONE_BY_ONE", one_by_one)
+    vectors._for_dimension.cache_clear()
+    everywhere = [f"workspace:{n}" for n in range(10)]
+    generator = random.Random(9)
+    async with plugin.pool_connection(crowd) as connection:
+        await vectors.build_indexes(connection)
+        await connection.execute(
+            "UPDATE memory_records SET propagation = jsonb_build_object('owner', 'ann')"
+            " WHERE split_part(content, ' ', 2)::integer % 133 = 0"
+        )
+        async with plugin.memory_client(crowd) as client:
+            for _ in range(5):
+                asked = [generator.gauss(0, 1) for _ in range(8)]
+                exact = await connection.fetch(
+                    "SELECT content FROM memory_records WHERE propagation IS NOT NULL"
+                    " ORDER BY embedding <=> $1::vector",
+                    asked,
+                )
+                found = await find(
+                    client,
+                    namespaces=everywhere,
+                    where={"owner": "ann"},
+                    embedding=asked,
+                    limit=50,
+                )
+                assert len(exact) == 16
+                assert [memory.content for memory in found] == [row["content"] for row in exact]
+    vectors._for_dimension.cache_clear()
+
+
 async def _same_as_exact(client: MemoryClient, url: str, namespaces: list[str]) -> None:
     generator = random.Random(8)
     async with plugin.pool_connection(url) as connection:
