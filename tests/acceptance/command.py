@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -55,11 +55,16 @@ class Running:
 
     @property
     def workers(self) -> list[psutil.Process]:
-        return [
-            child
-            for child in psutil.Process(self.process.pid).children()
-            if any("spawn_main" in part for part in child.cmdline())
-        ]
+        return self.children("spawn_main")
+
+    def children(self, word: str) -> list[psutil.Process]:
+        """The processes that it has started, and that live, with this word in their commands."""
+        found = []
+        for child in psutil.Process(self.process.pid).children():
+            with suppress(psutil.NoSuchProcess):  # also of one that has ended and is not reaped
+                if any(word in part for part in child.cmdline()):
+                    found.append(child)
+        return found
 
     def stop(self, order: signal.Signals = signal.SIGTERM) -> int:
         """Ask it to stop and return its exit code."""

@@ -162,7 +162,7 @@ class Postgres:
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[asyncpg.Connection]:
-        connection = await asyncpg.connect(self.url, timeout=5)
+        connection = await asyncpg.connect(self.url, timeout=_READY_SECONDS)
         try:
             yield connection
         finally:

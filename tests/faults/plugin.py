@@ -78,6 +78,16 @@ class Plugin:
                 total += int(process.memory_info().rss)
         return total
 
+    @property
+    def processor_seconds(self) -> float:
+        """The processor time of all its processes so far."""
+        total = 0.0
+        for process in self._processes():
+            with suppress(psutil.NoSuchProcess):
+                taken = process.cpu_times()
+                total += taken.user + taken.system
+        return total
+
     def start(self) -> None:
         """Start the process and do not wait."""
         path = self.directory / "plugin.log"

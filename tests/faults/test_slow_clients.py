@@ -20,7 +20,7 @@ WRITE = "/v1/namespaces/workspace:1/memories"
 # The machine is shared: twice as slow is noise, ten times as slow is a client that was starved.
 SAME_SPEED = 2.0
 # A burst of other work spoils one comparison; who is starved, is starved in all of them.
-ATTEMPTS = 4
+ATTEMPTS = 10
 
 
 @asynccontextmanager

@@ -19,12 +19,14 @@ SAME_IDS = {"write_shared": 80, "write_shared_batch": 5, "read_shared": 15}
 async def test_one_row_per_id_and_the_last_acknowledged_content_stands(
     postgres: Postgres, mix: dict[str, int], seconds: float
 ) -> None:
+    flags = ("--workers=2", "--pool-timeout=60", "--statement-timeout=60")
     async with (
-        running_plugin(postgres.url, "--workers=2") as one,
-        running_plugin(postgres.url, "--workers=2") as other,
+        running_plugin(postgres.url, *flags) as one,
+        running_plugin(postgres.url, *flags) as other,
     ):
         addresses = [one.address, other.address]
-        async with Load(addresses, clients=100, mix=mix, shared_memories=20) as load:
+        # Whoever blocks another one for good is found by the time that nobody should need.
+        async with Load(addresses, clients=100, mix=mix, shared_memories=20, timeout=60.0) as load:
             await asyncio.sleep(seconds)
         for address in addresses:
             await assert_sound(load.history, address, postgres)

@@ -37,10 +37,24 @@ def server(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run
         "--workers=2",
         f"--database-url={store}",
         f"--data-dir={tmp_path_factory.mktemp('data')}",
-        environment={**KEYS, "MEMORY_CONVERSATIONS_RESPONSE_IDLE_SECONDS": "12"},
+        environment={**KEYS, "MEMORY_CONVERSATIONS_RESPONSE_IDLE_SECONDS": "600"},
         command=COMMAND,
     ) as server:
         yield server
+
+
+@pytest.fixture
+def fall_silent(store: str) -> Callable[[str], None]:
+    """Makes it an hour since anything came for a recording."""
+    return lambda recording: make_older(store, recording)
+
+
+def make_older(store: str, recording: str) -> None:
+    execute(
+        store,
+        "UPDATE memory_conversations.recordings SET updated_at = updated_at - interval '1 hour'"
+        f" WHERE id = '{recording}'",
+    )
 
 
 @pytest.fixture

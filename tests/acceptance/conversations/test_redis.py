@@ -13,7 +13,7 @@ import pytest
 import redis
 
 from tests.acceptance.command import Running, running
-from tests.acceptance.conversations.conftest import COMMAND, KEYS
+from tests.acceptance.conversations.conftest import COMMAND, KEYS, make_older
 from tests.acceptance.conversations.people import SECONDS, Agent, User
 
 # The same tests, on the server of this module.
@@ -70,28 +70,43 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
 
 
 @pytest.fixture(scope="module")
-def server(
-    cluster: str, redis_server: Redis, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Running]:
+def store(cluster: str) -> Iterator[str]:
     name = f"redis_{uuid.uuid4().hex}"
     execute(cluster, f'CREATE DATABASE "{name}"')
+    yield database_url(cluster, name)
+    execute(cluster, f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture
+def fall_silent(store: str, redis_server: Redis) -> Callable[[str], None]:
+    def fall_silent(recording: str) -> None:
+        with redis.Redis.from_url(redis_server.url) as client:
+            client.hset(f"memory-conversations:{recording}:state", "at", str(time.time() - 3600))
+        make_older(store, recording)
+
+    return fall_silent
+
+
+@pytest.fixture(scope="module")
+def server(
+    store: str, redis_server: Redis, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
     with running(
         "--dev-auth",
         "--listen=127.0.0.1:0",
         "--workers=2",
         "--plugin-url=http://127.0.0.1:9",
-        f"--database-url={database_url(cluster, name)}",
+        f"--database-url={store}",
         f"--data-dir={tmp_path_factory.mktemp('data')}",
         environment={
             **KEYS,
             "MEMORY_CONVERSATIONS_RESUMER": "redis",
             "MEMORY_CONVERSATIONS_REDIS_URL": redis_server.url,
-            "MEMORY_CONVERSATIONS_RESPONSE_IDLE_SECONDS": "12",
+            "MEMORY_CONVERSATIONS_RESPONSE_IDLE_SECONDS": "600",
         },
         command=COMMAND,
     ) as server:
         yield server
-    execute(cluster, f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 @pytest.fixture

@@ -315,12 +315,14 @@ def test_ruling_40_which_conversations_have_a_response_in_progress(
 
 
 def test_ruling_41_silence_aborts_and_keeps_the_text(
-    server: Running, alice: User, bot: Agent
+    server: Running, alice: User, bot: Agent, fall_silent: Callable[[str], None]
 ) -> None:
     talk = alice.start("hello")
     answer = bot.records(talk, store=True)
     answer.adds("half an ans")
     follower = Follower(server.address, alice, talk)
+    follower.wait_for_text("half an ans")
+    fall_silent(answer.id)
     ended = follower.ended()
     assert ended["status"] == "aborted"
     assert answer.adds("wer", 409)["details"]["status"] == "aborted"

@@ -296,11 +296,7 @@ def test_a_plugin_that_does_not_start_is_told(database: str, tmp_path: Path) -> 
 
 
 def children(toy: Running) -> list[psutil.Process]:
-    return [
-        child
-        for child in psutil.Process(toy.process.pid).children()
-        if any("memory-plugin-postgres" in word for word in child.cmdline())
-    ]
+    return toy.children("memory-plugin-postgres")
 
 
 def plugin_at(url: str) -> httpx.Client:

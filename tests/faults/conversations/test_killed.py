@@ -2,11 +2,9 @@
 
 import asyncio
 import json
-import os
-import signal
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -160,29 +158,31 @@ async def server(postgres: Postgres, tmp_path: Path) -> AsyncIterator[Running]:
         yield process
 
 
-def a_worker(server: Running) -> None:
-    os.kill(server.workers[0].pid, signal.SIGKILL)
+async def a_worker(server: Running) -> None:
+    await kill_first(server, "spawn_main")
 
 
-def the_plugin(server: Running) -> None:
-    parent = psutil.Process(server.process.pid)
-    [plugin] = [
-        child
-        for child in parent.children()
-        if any("memory-plugin-postgres" in part for part in child.cmdline())
-    ]
-    plugin.kill()
+async def the_plugin(server: Running) -> None:
+    await kill_first(server, "memory-plugin-postgres")
+
+
+async def kill_first(server: Running, word: str) -> None:
+    """kill -9, as soon as there is one: the one before may have no successor yet."""
+    async with asyncio.timeout(SECONDS):
+        while not (found := server.children(word)):  # noqa: ASYNC110 - the parent starts it
+            await asyncio.sleep(0.05)
+    found[0].kill()
 
 
 @pytest.mark.parametrize("kill", [a_worker, the_plugin], ids=lambda it: it.__name__)
 async def test_a_process_is_killed_under_load(
-    server: Running, postgres: Postgres, kill: Callable[[Running], None]
+    server: Running, postgres: Postgres, kill: Callable[[Running], Awaitable[None]]
 ) -> None:
     load = Load(server.address)
     await load.start()
     await load.more(100)
     for _ in range(2):
-        kill(server)
+        await kill(server)
         await load.more(150)
     await load.stop()
     await load.check()
@@ -272,7 +272,7 @@ async def test_a_follower_sees_every_character_once_while_workers_die(server: Ru
         pieces = [text[start : start + 20] for start in range(0, len(text), 20)]
         for index, piece in enumerate(pieces):
             if index in (len(pieces) // 3, 2 * len(pieces) // 3):
-                a_worker(server)
+                await a_worker(server)
             body: dict[str, Any] = {"content": piece, "offset": offset}
             await _until_ok(f"{agent}/{recording}", body)
             offset += len(piece)

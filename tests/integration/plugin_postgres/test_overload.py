@@ -44,7 +44,7 @@ async def everything_locked(url: str) -> AsyncIterator[None]:
 
 
 async def test_a_statement_over_its_timeout_is_503_and_the_next_one_works(migrated: str) -> None:
-    async with plugin.http(migrated, statement_timeout=0.3) as http:
+    async with plugin.http(migrated, statement_timeout=2) as http:
         await http.put(A, json={"kind": "workspace"})
         async with everything_locked(migrated):
             for answer in await asyncio.gather(
