@@ -12,6 +12,9 @@ function tell(text, bad = false) {
   message.hidden = false;
 }
 
+// Whatever is done next, what was told before is over.
+document.addEventListener("click", () => { document.getElementById("message").hidden = true; }, true);
+
 async function ask(method, path, body) {
   const options = { method, headers: {} };
   if (body !== undefined) {

@@ -172,6 +172,8 @@ class TestMemories:
         page.get_by_test_id("owner-filter").select_option(owner)
         page.get_by_role("button", name="Apply").click()
         expect(page.get_by_test_id("memory-row")).to_have_count(1)
+        for name in ("add-memory", "edit-memory", "select-row", "bulk-delete", "playground"):
+            expect(page.get_by_test_id(name)).to_be_hidden()
         context.close()
 
     def test_nothing_sticks_out_on_a_phone(
@@ -181,6 +183,19 @@ class TestMemories:
         for path in (f"/dashboard/memory?apiKeyId={owner}", "/dashboard/settings"):
             page.goto(path)
             assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+    def test_what_is_told_is_seen_from_anywhere_until_the_next_click(
+        self, page: Page, rest: httpx.Client, owner: str
+    ) -> None:
+        for number in range(20):
+            remember(rest, owner, f"note{number}")
+        self.open(page, owner)
+        page.get_by_test_id("playground-retrieve").scroll_into_view_if_needed()
+        page.evaluate("tell('It is done.')")
+        told = page.locator("#message")
+        expect(told).to_be_in_viewport()
+        page.locator("#playground h2").click()
+        expect(told).to_be_hidden()
 
     def test_search_and_filters(self, page: Page, rest: httpx.Client, owner: str) -> None:
         remember(rest, owner, "apple")
