@@ -59,7 +59,10 @@ def prepare(settings: Settings) -> Iterator[Settings]:
 def create_app(settings: Settings) -> ASGIApp:
     """The service on a database whose schema is up to date."""
     metrics = Metrics("memory_conversations")
-    database = Database(settings, name=NAME, search_path=SCHEMA.name)
+    # What is read is in memory, or on a disk without a head to move: an index is worth using also
+    # where a table is small, which would be read as a whole for every row otherwise.
+    session = {"random_page_cost": "1.1"}
+    database = Database(settings, name=NAME, search_path=SCHEMA.name, session=session)
     # A plugin that is back is asked again soon: the outbox has been waiting for it.
     breaker = Breaker(rest=_BREAKER_SECONDS)
     plugin = MemoryClient(settings.plugin_url, token=settings.plugin_token, breaker=breaker)

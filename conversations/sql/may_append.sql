@@ -1,14 +1,9 @@
-            NOT EXISTS (
-                SELECT
-                FROM unnest(($10::text[])[place.first_asker : place.last_asker]) AS asker
-                WHERE coalesce(
-                    (
-                        SELECT membership.level
-                        FROM memberships AS membership
-                        WHERE
-                            membership.group_id = stored.group_id
-                            AND membership.user_id = asker
-                    ),
-                    0
-                ) < $11::smallint
-            )
+            (
+                SELECT count(*)
+                FROM memberships AS membership
+                WHERE
+                    membership.group_id = stored.group_id
+                    AND membership.user_id
+                        = ANY(($10::text[])[place.first_asker : place.last_asker])
+                    AND membership.level >= $11::smallint
+            ) = place.last_asker - place.first_asker + 1
