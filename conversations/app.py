@@ -26,7 +26,7 @@ from conversations.recorder import Recorder, TextLog
 from conversations.responses import Responses
 from conversations.search import Search
 from conversations.settings import Settings
-from conversations.statements import SCHEMA
+from conversations.statements import SCHEMA, SESSION
 from conversations.tails import Tails
 from conversations.text_postgres import PostgresText
 from conversations.text_redis import RedisText
@@ -59,7 +59,7 @@ def prepare(settings: Settings) -> Iterator[Settings]:
 def create_app(settings: Settings) -> ASGIApp:
     """The service on a database whose schema is up to date."""
     metrics = Metrics("memory_conversations")
-    database = Database(settings, name=NAME, search_path=SCHEMA.name)
+    database = Database(settings, name=NAME, search_path=SCHEMA.name, session=SESSION)
     # A plugin that is back is asked again soon: the outbox has been waiting for it.
     breaker = Breaker(rest=_BREAKER_SECONDS)
     plugin = MemoryClient(settings.plugin_url, token=settings.plugin_token, breaker=breaker)

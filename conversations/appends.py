@@ -35,6 +35,8 @@ _WAITED_FOR = 4
 _MAX_ROWS = 1000
 _MAX_CHARACTERS = 8 * 1024 * 1024
 _MAX_WAITING = 10_000
+# Waits for a conversation that somebody else has locked; without this it is left out.
+_WAITING = load("append_messages", leave_out="only-free")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +178,7 @@ class Appends:
     async def _store(self, group: list[_Append]) -> dict[UUID, list[_Append]]:
         """In one statement; what is left are the appends it could not place, by conversation."""
         try:
-            placed = await self._write("append_messages_to_free", group)
+            placed = await self._write(load("append_messages"), group)
         except DATA_FAULTS:
             placed = {}  # one of them is at fault, such as by an id that is known
         left: dict[UUID, list[_Append]] = {}
@@ -187,7 +189,7 @@ class Appends:
     async def _store_alone(self, group: list[_Append]) -> None:
         """One conversation, waiting for whoever has locked it."""
         try:
-            placed = await self._write("append_messages", group)
+            placed = await self._write(_WAITING, group)
         except DATA_FAULTS as error:
             if len(group) > 1:
                 for append in group:
@@ -223,7 +225,7 @@ class Appends:
 
     async def _write(self, statement: str, group: list[_Append]) -> dict[UUID, Row]:
         given = arguments((one.conversation, one.drafts, one.asker) for one in group)
-        found = await self._database.fetch(load(statement), *given)
+        found = await self._database.fetch(statement, *given)
         return {row["id"]: row for row in found}
 
 
@@ -234,7 +236,7 @@ async def append_in(
     if not drafts:
         return []
     given = arguments([(conversation, drafts, None)])
-    [place] = await connection.fetch(load("append_messages"), *given)
+    [place] = await connection.fetch(_WAITING, *given)
     first, at = place["next_sequence"], place["at"]
     return [draft.stored(conversation, first + i, at) for i, draft in enumerate(drafts)]
 

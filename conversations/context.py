@@ -42,7 +42,7 @@ class Context:
         if channel != "HISTORY":
             epoch = await self._database.fetchval(load("find_epoch"), call.conversation, call.agent)
         rows = await self._database.fetch(
-            load("context_page_backward" if tail else "context_page_forward"),
+            load("context_page", leave_out=None if tail else "backward"),
             call.conversation,
             own,
             after,

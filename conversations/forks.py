@@ -48,7 +48,7 @@ class Forks:
 
     async def _make(self, call: Call, target: Row, title: str | None, draft: Draft | None) -> Row:
         earlier = await self._database.fetch(
-            load("visible_page_backward"), call.conversation, False, 0, target["sequence"], 1
+            load("visible_page"), call.conversation, False, 0, target["sequence"], 1
         )
         async with self._database.transaction() as connection:
             row = await connection.fetchrow(

@@ -42,7 +42,7 @@ class Messages:
         high = END
         if before is not None:
             high = await self._sequence(call.conversation, before, own, "before")
-        statement = load("visible_page_backward" if backwards else "visible_page_forward")
+        statement = load("visible_page", leave_out=None if backwards else "backward")
         rows = await self._database.fetch(statement, call.conversation, own, low, high, limit + 1)
         more = len(rows) > limit
         rows = sorted(rows[:limit], key=lambda row: row["sequence"])

@@ -40,6 +40,8 @@ MAX_CONVERSATIONS = 100
 # What a plugin can be expected to take in one request.
 _NAMESPACES = 1000
 _PLUGIN_SECONDS = 2.0
+# What was deleted or withdrawn a moment ago, and is still in the plugin.
+_SPARE = 10
 _WORDS = 500
 _RANK = 60  # reciprocal rank fusion: how little the first places differ
 
@@ -60,6 +62,12 @@ class Question:
     groups: list[UUID] | None
     paths: list[tuple[UUID, int, int]] | None
     before: tuple[datetime, int] | None
+
+    @property
+    def wanted(self) -> int:
+        """How many to ask the plugin for: more than are shown, as some may be gone or outside."""
+        is_narrow = self.paths is not None or self.before is not None
+        return MAX_LIMIT if is_narrow else min(MAX_LIMIT, self.top + _SPARE)
 
     def arguments(self, second: object, third: object) -> list[object]:
         """Of the statements that search and of the one that filters."""
@@ -179,13 +187,13 @@ class Search:
         memories = [memory for one in answers_ for memory in one.memories]
         if len(pieces) > 1:
             memories.sort(key=lambda memory: -(memory.score or 0.0))
-        return memories, any(len(one.memories) >= MAX_LIMIT for one in answers_)
+        return memories, any(len(one.memories) >= question.wanted for one in answers_)
 
     async def _ask_for(
         self, names: list[str], question: Question, vector: list[float] | None
     ) -> SearchResponse:
         request = SearchRequest(
-            namespaces=names, query=question.query, embedding=vector, limit=MAX_LIMIT
+            namespaces=names, query=question.query, embedding=vector, limit=question.wanted
         )
         return await self._plugin.search(request, timeout=_PLUGIN_SECONDS)
 

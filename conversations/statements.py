@@ -6,6 +6,9 @@ from postgres.schema import Schema
 from postgres.statements import Statements
 
 SCHEMA = Schema("memory_conversations", package="conversations.schema")
+# What is read is in memory, or on a disk without a head to move: an index is worth using also where
+# a table is small, which would be read as a whole for every row otherwise.
+SESSION = {"random_page_cost": "1.1"}
 load = Statements("conversations.sql").load
 
 

@@ -8,7 +8,10 @@ from typing import Any
 import asyncpg
 import pytest
 
-from conversations.statements import SCHEMA, load
+from conversations.drafts import user_draft
+from conversations.fields import Fields
+from conversations.places import arguments
+from conversations.statements import SCHEMA, SESSION, load
 from tests.conftest import database_url, execute
 
 pytestmark = pytest.mark.anyio
@@ -71,7 +74,7 @@ def filled(cluster: str) -> Iterator[str]:
 @pytest.fixture(scope="module")
 async def connection(filled: str) -> AsyncIterator[asyncpg.Connection]:
     """A connection as the service has it, to a database with deep forks."""
-    connected = await asyncpg.connect(filled)
+    connected = await asyncpg.connect(filled, server_settings=SESSION)
     await SCHEMA.migrate(connected)
     await connected.execute("SET search_path = memory_conversations; SET jit = off")
     values = {
@@ -91,24 +94,27 @@ async def key(connection: asyncpg.Connection, level: int) -> uuid.UUID:
     return found
 
 
-async def rows_read(connection: asyncpg.Connection, name: str, *arguments: object) -> int:
+async def rows_read(
+    connection: asyncpg.Connection, name: str, *arguments: object, leave_out: str | None = None
+) -> int:
     """The rows of messages that a statement reads; no table may be read as a whole."""
     explained = await connection.fetchval(
-        f"EXPLAIN (ANALYZE, FORMAT JSON) {load(name)}", *arguments
+        f"EXPLAIN (ANALYZE, FORMAT JSON) {load(name, leave_out=leave_out)}", *arguments
     )
     read = 0
-
-    def walk(node: dict[str, Any]) -> None:
-        nonlocal read
+    for node in nodes(json.loads(explained)[0]["Plan"]):
         if node.get("Relation Name") == "messages":
             assert "Index" in node["Node Type"] or "Bitmap" in node["Node Type"], node["Node Type"]
             removed = node.get("Rows Removed by Filter", 0)
             read += round((node["Actual Rows"] + removed) * node["Actual Loops"])
-        for child in node.get("Plans", []):
-            walk(child)
-
-    walk(json.loads(explained)[0]["Plan"])
     return read
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A node of a plan and all below it."""
+    yield plan
+    for child in plan.get("Plans", []):
+        yield from nodes(child)
 
 
 def visible(number: int) -> bool:
@@ -121,8 +127,8 @@ async def test_the_last_page_reads_little_more_than_it_shows(
 ) -> None:
     conversation = await key(connection, level)
     page = (conversation, False, 0, END, 100)
-    assert await rows_read(connection, "visible_page_backward", *page) <= 110
-    rows = await connection.fetch(load("visible_page_backward"), *page)
+    assert await rows_read(connection, "visible_page", *page) <= 110
+    rows = await connection.fetch(load("visible_page"), *page)
     top = MESSAGES + level * 50 + 9
     expected = [number for number in range(top, 0, -1) if visible(number)][:100]
     assert [row["sequence"] for row in rows] == expected
@@ -135,8 +141,8 @@ async def test_a_page_in_the_middle_reads_little_more_than_it_shows(
     conversation = await key(connection, level)
     after = MESSAGES + (level // 2) * 50 - 30
     page = (conversation, False, after, END, 60)
-    assert await rows_read(connection, "visible_page_forward", *page) <= 70
-    rows = await connection.fetch(load("visible_page_forward"), *page)
+    assert await rows_read(connection, "visible_page", *page, leave_out="backward") <= 70
+    rows = await connection.fetch(load("visible_page", leave_out="backward"), *page)
     top = MESSAGES + level * 50 + 9
     expected = [number for number in range(after + 1, top + 1) if visible(number)][:60]
     assert [row["sequence"] for row in rows] == expected
@@ -153,15 +159,15 @@ async def test_an_agents_context_reads_little_more_than_it_shows(
 ) -> None:
     conversation = await key(connection, level)
     page = (conversation, False, 0, 100, 0, "bot", 1, None)
-    assert await rows_read(connection, "context_page_backward", *page) <= 220
-    rows = await connection.fetch(load("context_page_backward"), *page)
+    assert await rows_read(connection, "context_page", *page) <= 220
+    rows = await connection.fetch(load("context_page"), *page)
     top = MESSAGES + level * 50 + 9
     assert [row["sequence"] for row in rows] == list(range(top, top - 100, -1))
 
 
 async def test_another_agents_memory_is_not_even_looked_at(connection: asyncpg.Connection) -> None:
     page = (await key(connection, LEVELS), False, 0, 100, 0, "somebody else", 1, None)
-    assert await rows_read(connection, "context_page_backward", *page) <= 110
+    assert await rows_read(connection, "context_page", *page) <= 110
 
 
 async def test_a_message_is_found_on_the_path_by_its_id(connection: asyncpg.Connection) -> None:
@@ -182,9 +188,7 @@ async def test_a_message_is_found_on_the_path_by_its_id(connection: asyncpg.Conn
 
 async def test_a_fork_is_one_row_however_deep(connection: asyncpg.Connection) -> None:
     deepest = await key(connection, LEVELS)
-    target = await connection.fetchrow(
-        load("visible_page_backward"), deepest, False, 0, MESSAGES + 5000, 1
-    )
+    target = await connection.fetchrow(load("visible_page"), deepest, False, 0, MESSAGES + 5000, 1)
     assert target is not None
     async with connection.transaction():
         before = await connection.fetchval("SELECT count(*) FROM messages")
@@ -202,7 +206,7 @@ async def test_a_fork_is_one_row_however_deep(connection: asyncpg.Connection) ->
         )
         assert made is not None
         assert await connection.fetchval("SELECT count(*) FROM messages") == before
-        rows = await connection.fetch(load("visible_page_backward"), made["id"], False, 0, END, 10)
+        rows = await connection.fetch(load("visible_page"), made["id"], False, 0, END, 10)
         assert rows[0]["sequence"] < target["sequence"]
 
 
@@ -235,3 +239,31 @@ async def test_the_list_of_ones_own_is_read_in_the_order_of_its_index(
         text = json.dumps(json.loads(explained))
         assert "conversations_of_owner" in text
         assert '"Actual Rows": 10000' not in text
+
+
+async def test_an_append_looks_up_each_member_by_index_however_few_there_are(
+    connection: asyncpg.Connection,
+) -> None:
+    fields = Fields({"content": "Is it open on Sundays?"})
+    appends = [
+        (await key(connection, level), [user_draft(fields, "alice")], "alice")
+        for level in range(10)
+    ]
+    async with connection.transaction():
+        # A handful of members fills one page, which is cheap to read once and not for every row.
+        await connection.execute(
+            "INSERT INTO memberships (group_id, user_id, level)"
+            " SELECT id, 'member ' || n, 2 FROM groups, generate_series(1, 100) AS n"
+        )
+        await connection.execute("ANALYZE memberships")
+        explained = await connection.fetchval(
+            f"EXPLAIN (FORMAT JSON) {load('append_messages')}", *arguments(appends)
+        )
+    scans = [
+        node["Node Type"]
+        for node in nodes(json.loads(explained)[0]["Plan"])
+        if node.get("Relation Name") in ("memberships", "conversations")
+        and node["Node Type"] != "ModifyTable"
+    ]
+    assert scans
+    assert "Seq Scan" not in scans

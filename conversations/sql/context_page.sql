@@ -1,13 +1,15 @@
--- What an agent gets of a path ($1; $2: only the conversation's own) after the number $3, newest first,
--- $4 at most: HISTORY after the number $5, MEMORY of the agent $6 in the epoch $7, and the summary
--- $8. Segments are read one after the other, and no further than needed.
+-- What an agent gets of a path ($1; $2: only the conversation's own) after the number $3, $4 at
+-- most, newest first; without what is marked backward, oldest first: HISTORY after the number $5,
+-- MEMORY of the agent $6 in the epoch $7, and the summary $8. Segments are read one after the other,
+-- and no further than needed.
 WITH
 -- include: segments
 ,
 part AS MATERIALIZED (
     SELECT * FROM segment
     WHERE (is_own OR NOT $2::boolean) AND until > $3::integer + 1
-    ORDER BY place DESC
+    ORDER BY place
+        DESC -- backward
 )
 SELECT
     message.id, message.conversation_id, message.sequence, message.role, message.channel,
@@ -25,7 +27,8 @@ FROM (
                 AND channel = 'HISTORY'
                 AND sequence >= greatest(part.first, $3::integer + 1, $5::integer + 1)
                 AND sequence < part.until
-            ORDER BY sequence DESC
+            ORDER BY sequence
+                DESC -- backward
             LIMIT $4
         ) AS found
         LIMIT $4
@@ -44,7 +47,8 @@ FROM (
                 AND memory_epoch = $7::integer
                 AND sequence >= greatest(part.first, $3::integer + 1)
                 AND sequence < part.until
-            ORDER BY sequence DESC
+            ORDER BY sequence
+                DESC -- backward
             LIMIT $4
         ) AS found
         LIMIT $4
@@ -56,5 +60,9 @@ FROM (
         WHERE id = $8::uuid AND channel = 'SUMMARY' AND sequence > $3::integer
     )
 ) AS message
-ORDER BY message.sequence DESC, message.channel = 'SUMMARY' DESC
+ORDER BY
+    message.sequence
+    DESC -- backward
+    , message.channel = 'SUMMARY'
+    DESC -- backward
 LIMIT $4

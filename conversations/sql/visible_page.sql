@@ -1,6 +1,7 @@
 -- What users see of a path ($1; $2: only the conversation's own), between the numbers $3 and $4
--- (both excluded), newest first, $5 at most. Segments are read one after the other in the order of the
--- path, and no further than needed: the rows come in order without being sorted.
+-- (both excluded), $5 at most, newest first; without what is marked backward, oldest first. Segments
+-- are read one after the other in the order of the path, and no further than needed: the rows come
+-- in order without being sorted.
 WITH
 -- include: segments
 SELECT
@@ -10,7 +11,8 @@ SELECT
 FROM (
     SELECT * FROM segment
     WHERE (is_own OR NOT $2::boolean) AND until > $3::integer + 1 AND first < $4::integer
-    ORDER BY place DESC
+    ORDER BY place
+        DESC -- backward
 ) AS part
 CROSS JOIN LATERAL (
     SELECT *
@@ -21,7 +23,8 @@ CROSS JOIN LATERAL (
         AND visibility = 'user'
         AND sequence >= greatest(part.first, $3::integer + 1)
         AND sequence < least(part.until, $4::integer)
-    ORDER BY sequence DESC
+    ORDER BY sequence
+        DESC -- backward
     LIMIT $5
 ) AS message
 LIMIT $5
