@@ -8,14 +8,15 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
+from prometheus_client import Histogram
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Match, Router
+from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import ASGIApp, Lifespan, Message, Receive, Scope, Send
 
 from serving.body import check_length, limited
@@ -38,6 +39,17 @@ _CODES = {404: "not_found", 405: "method_not_allowed"}
 _WORDS = {404: "there is no such endpoint"}
 
 log = logging.getLogger(__name__)
+
+
+class _Place(NamedTuple):
+    """Where a request goes: the path as its route has it, and all methods of that path.
+
+    And the route itself, with what it adds to the scope, if it takes the method.
+    """
+
+    path: str | None
+    methods: set[str]
+    found: tuple[BaseRoute, Scope] | None
 
 
 def application(
@@ -98,6 +110,9 @@ class Guard:
         self._limits = limits
         self._token = None if token is None else BearerToken(token)
         self._open_paths = frozenset(open_paths)
+        # Most requests go to few paths: looking for their route is done once.
+        self._fixed: dict[tuple[str, str], _Place] = {}
+        self._histograms: dict[tuple[str, str, int], Histogram] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -131,8 +146,8 @@ class Guard:
             await self._refuse(_as_refusal(error, methods), scope, receive, note_and_send, route)
         finally:
             method = scope["method"] if scope["method"] in _METHODS else "other"
-            labels = (method, route or _NOWHERE, str(status or _CLIENT_GONE))
-            self._requests.labels(*labels).observe(perf_counter() - started)
+            labels = (method, route or _NOWHERE, status or _CLIENT_GONE)
+            self._histogram(labels).observe(perf_counter() - started)
 
     async def _let_in(
         self,
@@ -181,22 +196,38 @@ class Guard:
             response.headers["connection"] = "close"
         await response(scope, receive, send)
 
-    def _find(self, scope: Scope) -> tuple[str | None, set[str], tuple[BaseRoute, Scope] | None]:
-        """The path of the route that takes the request, all methods of its path, and the route.
+    def _histogram(self, labels: tuple[str, str, int]) -> Histogram:
+        histogram = self._histograms.get(labels)
+        if histogram is None:
+            method, route, status = labels
+            histogram = self._requests.labels(method, route, str(status))
+            self._histograms[labels] = histogram
+        return histogram
 
-        The last with what it adds to the scope.
-        """
-        found: str | None = None
+    def _find(self, scope: Scope) -> _Place:
+        """The place of a request; that of a path without variables is remembered."""
+        known = self._fixed.get((scope["method"], scope["path"]))
+        if known is not None:
+            return known
+        place = self._look_for(scope)
+        if place.found is not None:
+            route, child_scope = place.found
+            if isinstance(route, Route) and not child_scope["path_params"]:
+                self._fixed[scope["method"], scope["path"]] = place
+        return place
+
+    def _look_for(self, scope: Scope) -> _Place:
+        path: str | None = None
         methods: set[str] = set()
         for route in self._routes:
             match, child_scope = route.matches(scope)
             if match is Match.NONE:
                 continue
             methods |= getattr(route, "methods", None) or set()
-            found = found or getattr(route, "path", None)
+            path = path or getattr(route, "path", None)
             if match is Match.FULL:
-                return getattr(route, "path", None), methods, (route, child_scope)
-        return found, methods, None
+                return _Place(getattr(route, "path", None), methods, (route, child_scope))
+        return _Place(path, methods, None)
 
 
 def _as_refusal(error: Exception, methods: set[str]) -> Exception:
