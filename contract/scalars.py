@@ -98,6 +98,11 @@ def check_text(value: str) -> str:
     return value
 
 
+def check_content(value: str) -> str:
+    """Refuse a blank text, too."""
+    return _check_not_blank(check_text(value))
+
+
 def _check_not_blank(value: str) -> str:
     if not _NOT_BLANK.search(value):
         raise ValueError("must not be blank")
@@ -159,8 +164,7 @@ Text = Annotated[
 
 Content = Annotated[
     str,
-    AfterValidator(check_text),
-    AfterValidator(_check_not_blank),
+    AfterValidator(check_content),
     WithJsonSchema({"type": "string", "pattern": _CONTENT_PATTERN}),
 ]
 """The text of a memory: not blank; kept byte for byte, never trimmed or normalised."""

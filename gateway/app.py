@@ -13,6 +13,7 @@ from starlette.types import Scope
 
 from contract import MemoryClient
 from gateway.admin import Admin
+from gateway.calls import Call
 from gateway.chores import Chores
 from gateway.deletion import Deletion
 from gateway.endpoints import Endpoints
@@ -129,9 +130,9 @@ def _routes(endpoints: Endpoints) -> list[Route]:
         return it
 
     return [
-        route("POST", "/memories/search", endpoints.search),
-        route("POST", "/memories/add", endpoints.add),
-        route("POST", "/memories/flush", endpoints.flush),
+        route("POST", "/memories/search", Call(endpoints.search)),
+        route("POST", "/memories/add", Call(endpoints.add)),
+        route("POST", "/memories/flush", Call(endpoints.flush)),
         route("PATCH", "/memories/{id}", endpoints.edit),
         route("DELETE", "/memories/{id}", endpoints.delete_memory),
         # A session may have a slash in its name.

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from starlette.requests import Request
+from starlette.datastructures import QueryParams
+from starlette.types import Scope
 
 from contract.scalars import Text
 from gateway.errors import BadRequest, Unauthorized
@@ -28,14 +29,14 @@ class Credentials:
 NOBODY = Credentials("", bytes(32))
 
 
-def credentials(request: Request, fields: Mapping[str, Any]) -> Credentials:
+def credentials(scope: Scope, fields: Mapping[str, Any]) -> Credentials:
     """The credentials of a request whose body or form has these fields.
 
     Raises `Unauthorized` when some are missing, and `BadRequest` for some that are no strings, that
     are in the URL, where they would end up in logs, or that differ from each other.
     """
     given = {name: _text(fields[name], name) for name in _FIELDS if _is_given(fields, name)}
-    for name, value in _basic(request).items():
+    for name, value in _basic(scope).items():
         if given.setdefault(name, value) != value:
             raise BadRequest.about(name, "differs from the one in the Authorization header")
     if not all(given.get(name) for name in _FIELDS):
@@ -43,9 +44,12 @@ def credentials(request: Request, fields: Mapping[str, Any]) -> Credentials:
     return Credentials(given["user_id"], hash_key(given["user_key"]))
 
 
-def refuse_in_url(request: Request) -> None:
+def refuse_in_url(scope: Scope) -> None:
+    if not scope["query_string"]:
+        return
+    asked = QueryParams(scope["query_string"])
     for name in _FIELDS:
-        if name in request.query_params:
+        if name in asked:
             raise BadRequest.about(name, "must not be in the URL, where it would be logged")
 
 
@@ -53,9 +57,18 @@ def hash_key(key: str) -> bytes:
     return hashlib.sha256(key.encode()).digest()
 
 
-def scheme_of(request: Request) -> str:
+def header(scope: Scope, name: bytes) -> str | None:
+    """The first header of that name, which is in lower case."""
+    for given, value in scope["headers"]:
+        if given == name:
+            text: str = value.decode("latin-1")
+            return text
+    return None
+
+
+def scheme_of(scope: Scope) -> str:
     """The first word of the Authorization header in lower case, or nothing."""
-    return request.headers.get("authorization", "").strip().partition(" ")[0].lower()
+    return _authorization(scope)[0]
 
 
 def _text(value: object, name: str) -> str:
@@ -70,10 +83,16 @@ def _is_given(fields: Mapping[str, Any], name: str) -> bool:
     return fields.get(name) is not None
 
 
-def _basic(request: Request) -> dict[str, str]:
-    if scheme_of(request) != "basic":
+def _authorization(scope: Scope) -> tuple[str, str]:
+    """The scheme and what it says of who asks."""
+    scheme, _, given = (header(scope, b"authorization") or "").strip().partition(" ")
+    return scheme.lower(), given.strip()
+
+
+def _basic(scope: Scope) -> dict[str, str]:
+    scheme, encoded = _authorization(scope)
+    if scheme != "basic":
         return {}
-    encoded = request.headers["authorization"].strip().partition(" ")[2].strip()
     try:
         text = base64.b64decode(encoded, validate=True).decode()
     except (binascii.Error, UnicodeDecodeError, ValueError):

@@ -9,11 +9,19 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Scope
 
 from contract import MemoryId
 from gateway import wire
 from gateway.admin import Admin
-from gateway.credentials import NOBODY, Credentials, credentials, refuse_in_url, scheme_of
+from gateway.credentials import (
+    NOBODY,
+    Credentials,
+    credentials,
+    header,
+    refuse_in_url,
+    scheme_of,
+)
 from gateway.deletion import Deletion
 from gateway.document import openapi
 from gateway.errors import BadRequest, Forbidden, NotFound, Unauthorized, Unavailable
@@ -36,7 +44,7 @@ _MOST_FORM_FIELDS = 20
 
 
 class Endpoints:
-    """Each method answers one endpoint."""
+    """Each method answers one endpoint; `search`, `add` and `flush` by way of `gateway.calls`."""
 
     def __init__(
         self,
@@ -84,13 +92,13 @@ class Endpoints:
         return _json(openapi())
 
     async def create_user(self, request: Request) -> Response:
-        refuse_in_url(request)
+        refuse_in_url(request.scope)
         self._admin.require(request)
         asked = wire.read(wire.NewUser, await _object(request))
         return _json(await self._users.create(asked.user_id), 201)
 
     async def rotate_key(self, request: Request) -> Response:
-        refuse_in_url(request)
+        refuse_in_url(request.scope)
         self._admin.require(request)
         return _json(await self._users.rotate_key(_user_id(request)))
 
@@ -104,24 +112,19 @@ class Endpoints:
         export = Export(self._database, self._plugin, user)
         return StreamingResponse(export.lines(), media_type="application/x-ndjson")
 
-    async def search(self, request: Request) -> Response:
-        fields = await _object(request)
-        given = await self._given(request, fields)
+    async def search(self, scope: Scope, fields: dict[str, Any]) -> dict[str, Any]:
+        given = await self._given(scope, fields)
         found = await self._search.search(given, wire.read(wire.SearchRequest, fields))
-        return _json({"results": found})
+        return {"results": found}
 
-    async def add(self, request: Request) -> Response:
-        fields = await _object(request)
-        given = await self._given(request, fields)
+    async def add(self, scope: Scope, fields: dict[str, Any]) -> dict[str, Any]:
+        given = await self._given(scope, fields)
         asked = wire.read(wire.AddRequest, fields)
-        key = request.headers.get("idempotency-key")
-        return _json(await self._messages.add(given, asked, key))
+        return await self._messages.add(given, asked, header(scope, b"idempotency-key"))
 
-    async def flush(self, request: Request) -> Response:
-        fields = await _object(request)
-        given = await self._given(request, fields)
-        asked = wire.read(wire.FlushRequest, fields)
-        return _json(await self._flush.flush(given, asked))
+    async def flush(self, scope: Scope, fields: dict[str, Any]) -> dict[str, Any]:
+        given = await self._given(scope, fields)
+        return await self._flush.flush(given, wire.read(wire.FlushRequest, fields))
 
     async def edit(self, request: Request) -> Response:
         user, fields = await self._user_and_fields(request)
@@ -141,11 +144,11 @@ class Endpoints:
         return _deleted(await self._deletion.delete_session(user, place, name))
 
     async def upload(self, request: Request) -> Response:
-        refuse_in_url(request)
+        refuse_in_url(request.scope)
         if request.headers.get("content-type", "").lower().startswith("multipart/"):
             return await self._upload_form(request)
         fields = await _object(request)
-        user = await self._users.authenticate(await self._given(request, fields))
+        user = await self._users.authenticate(await self._given(request.scope, fields))
         asked = wire.read(wire.TextUpload, fields)
         text = asked.text.encode()
         kind = asked.content_type
@@ -173,10 +176,10 @@ class Endpoints:
         place = wire.read(wire.Place, dict(request.query_params))
         return _deleted(await self._deletion.delete_resource(user, place, _resource_id(request)))
 
-    async def _given(self, request: Request, fields: Mapping[str, Any]) -> Credentials:
+    async def _given(self, scope: Scope, fields: Mapping[str, Any]) -> Credentials:
         """The credentials of a request; `Unauthorized` takes as long as for a wrong key."""
         try:
-            return credentials(request, fields)
+            return credentials(scope, fields)
         except Unauthorized:
             await self._users.authenticate(NOBODY)
             raise
@@ -184,13 +187,13 @@ class Endpoints:
     async def _user_and_fields(self, request: Request) -> tuple[User, dict[str, Any]]:
         """The user that the credentials belong to, and the fields of the body."""
         fields = await _object(request)
-        return await self._users.authenticate(await self._given(request, fields)), fields
+        return await self._users.authenticate(await self._given(request.scope, fields)), fields
 
     async def _named_user(self, request: Request) -> User:
         """The user in the path, if it is the one who asks, or an admin with a token asks."""
-        refuse_in_url(request)
+        refuse_in_url(request.scope)
         name = request.path_params["user_id"]
-        if scheme_of(request) == "bearer":
+        if scheme_of(request.scope) == "bearer":
             self._admin.require_token(request)
             return await self._users.find(_user_id(request))
         user, _ = await self._user_and_fields(request)
@@ -207,7 +210,7 @@ class Endpoints:
         try:
             fields = _fields(form)
             files = form.getlist("file")
-            user = await self._users.authenticate(await self._given(request, fields))
+            user = await self._users.authenticate(await self._given(request.scope, fields))
             asked = wire.read(wire.UploadFields, fields)
             if len(files) != 1 or not isinstance(files[0], UploadFile):
                 raise BadRequest.about("file", "must be one file")
@@ -225,7 +228,7 @@ class Endpoints:
 
 
 async def _object(request: Request) -> dict[str, Any]:
-    refuse_in_url(request)
+    refuse_in_url(request.scope)
     return wire.read_object(await request.body())
 
 

@@ -8,19 +8,20 @@ Whoever dies in between, the batch stays in the database, and the next flush of 
 gateway by itself goes on with it.
 """
 
+import hmac
 import logging
+from collections import OrderedDict
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
-import asyncpg
 from asyncpg import ForeignKeyViolationError
 
 import contract
 from gateway.batch import Batch
 from gateway.credentials import Credentials
 from gateway.errors import Unavailable
-from gateway.locks import Locks
+from gateway.locks import Held, Locks
 from gateway.metrics import Numbers
 from gateway.models import Models
 from gateway.names import SessionName
@@ -32,6 +33,7 @@ from gateway.wire import FlushRequest
 from postgres.database import Database
 
 _MOST_AT_ONCE = 500
+_MOST_KNOWN = 10_000
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +57,13 @@ class _Session:
     is_new: bool
 
 
+class _Known(NamedTuple):
+    """A session, and the key of its user when it was looked for."""
+
+    session: int
+    key_sha256: bytes
+
+
 class Flush:
     """Brings what was added, and what was uploaded, to the plugin."""
 
@@ -66,19 +75,15 @@ class Flush:
         self._locks = locks
         self._models = models
         self._numbers = numbers
+        self._known: OrderedDict[SessionName, _Known] = OrderedDict()
 
     async def flush(self, given: Credentials, request: FlushRequest) -> dict[str, Any]:
         """Flush a session by its name; one that does not exist has nothing to extract."""
-        row = await self._database.fetchrow(
-            load("find_session"),
-            given.user_id,
-            request.app_id,
-            request.project_id,
-            request.session_id,
-        )
-        recognise(given, row)
-        session = None if row is None else row["session"]
-        taken = Taken() if session is None else await self.run(session)
+        name = SessionName(given.user_id, request.app_id, request.project_id, request.session_id)
+        taken = await self._flush_known(given, name)
+        if taken is None:
+            session = await self._find(given, name)
+            taken = Taken() if session is None else await self.run(session)
         return {
             "status": "extracted" if taken.memories else "no_extraction",
             "session_id": request.session_id,
@@ -92,29 +97,58 @@ class Flush:
         Without `take`, only what an earlier flush has taken. Raises `Unavailable` when the plugin
         does not take all of it: the rest is remembered.
         """
-        async with self._locks.hold(session) as connection:
-            return await self._run(connection, session, take=take)
+        async with self._locks.hold(session) as held:
+            rows = await held.connection.fetch(load("read_session"), session)
+            if not rows:
+                return Taken()  # deleted meanwhile
+            return await self._run(held, session, rows, take=take)
 
-    async def _run(self, connection: asyncpg.Connection, session_id: int, *, take: bool) -> Taken:
-        rows = await connection.fetch(load("read_session"), session_id)
-        if not rows:
-            return Taken()  # deleted meanwhile
+    async def _flush_known(self, given: Credentials, name: SessionName) -> Taken | None:
+        """Flush a session that was flushed before, without asking first which one that is.
+
+        The statement that reads it tells whether it is still there, and whose key is right; None
+        when it is not, or the key is another.
+        """
+        known = self._known.get(name)
+        if known is None or not hmac.compare_digest(known.key_sha256, given.key_sha256):
+            return None
+        async with self._locks.hold(known.session) as held:
+            rows = await held.connection.fetch(load("read_session"), known.session)
+            if rows and hmac.compare_digest(rows[0]["key_sha256"], given.key_sha256):
+                return await self._run(held, known.session, rows, take=True)
+        self._known.pop(name, None)
+        return None
+
+    async def _find(self, given: Credentials, name: SessionName) -> int | None:
+        """The session of that name, or None; `Unauthorized` for another key than the user's."""
+        row = await self._database.fetchrow(
+            load("find_session"), name.user_id, name.app_id, name.project_id, name.name
+        )
+        recognise(given, row)
+        session: int | None = None if row is None else row["session"]
+        if session is not None:
+            self._known[name] = _Known(session, given.key_sha256)
+            if len(self._known) > _MOST_KNOWN:
+                self._known.popitem(last=False)
+        return session
+
+    async def _run(self, held: Held, session_id: int, rows: list[Any], *, take: bool) -> Taken:
         first = rows[0]
         name = SessionName(first["user_id"], first["app_id"], first["project_id"], first["name"])
         session = _Session(session_id, name, first["namespace"], first["is_new"])
-        taken: list[Unwritten] | None = None
+        batch: Batch | None = None
         if take and first["number"] is not None:
             try:
-                taken = await self._take(session, rows)
+                batch = await self._take(session, rows)
             except ForeignKeyViolationError:
                 return Taken()  # deleted in this moment
         elif not first["is_behind"]:
             return Taken()
-        if first["is_behind"] or taken is None or len(taken) >= _MOST_AT_ONCE:
-            taken = None  # there is more than that
-        return await self._bring(connection, session, taken)
+        if batch is not None and len(batch.memories) < _MOST_AT_ONCE and not first["is_behind"]:
+            return await self._bring_batch(held, session, batch, len(rows))
+        return await self._bring(held, session)
 
-    async def _take(self, session: _Session, rows: list[Any]) -> list[Unwritten]:
+    async def _take(self, session: _Session, rows: list[Any]) -> Batch:
         """Fix what is taken, durably and on a connection of its own: the plugin is next."""
         batch = Batch(uuid4(), session.name)
         messages = [
@@ -129,37 +163,38 @@ class Flush:
             rows[0]["last_message_at"],
             *batch.arguments(),
         )
-        return [Unwritten(it.id, it.type, it.created_at, it.text) for it in batch.memories]
+        return batch
 
-    async def _bring(
-        self, connection: asyncpg.Connection, session: _Session, known: list[Unwritten] | None
+    async def _bring_batch(
+        self, held: Held, session: _Session, batch: Batch, messages: int
     ) -> Taken:
-        """Bring what waits to the plugin, and complete the batches that are whole.
+        """Bring a batch that is all that waits: then it is known what there is to complete."""
+        waiting = [Unwritten(it.id, it.type, it.created_at, it.text) for it in batch.memories]
+        written = await self._write(session, waiting, is_new=session.is_new)
+        if len(written) < len(waiting):
+            return await self._bring(held, session)  # some were refused: each is looked at again
+        # With the end of the lock, in one commit: after a crash the batch is brought once more.
+        await held.let_go(load("complete_batch").format(session=session.id, batch=batch.id))
+        self._numbers.memories_written.inc(len(written))
+        return Taken(messages, len(waiting))
 
-        `known`: all that waits; None when the database is to be asked.
-        """
+    async def _bring(self, held: Held, session: _Session) -> Taken:
+        """Bring all that waits to the plugin, and complete the batches that are whole."""
         total = Taken()
         is_new = session.is_new
         refused: list[UUID] = []
         while True:
-            waiting = await self._waiting(session, refused) if known is None else known
+            waiting = await self._waiting(session, refused)
             is_last = len(waiting) < _MOST_AT_ONCE
-            try:
-                written = await self._write(session, waiting, is_new=is_new)
-            except contract.MemoryPluginError as error:
-                await self._postpone(session, type(error).__name__)
-                raise Unavailable(
-                    "the memory plugin does not accept memories now; the flush will be retried",
-                    retry_after=getattr(error, "retry_after", None),
-                ) from None
+            written = await self._write(session, waiting, is_new=is_new)
             is_new = is_new and not written
             # One that the plugin refuses does not hold up the others.
             refused += [it.id for it in waiting if it.id not in written]
             marks = load("mark_written"), session.id, list(written)
-            # The last one goes with the lock, in one commit: after a crash the batch is brought
-            # once more. The others would keep rows locked for as long as the plugin takes.
+            # The last one goes with the lock. The others would keep rows locked for as long as the
+            # plugin takes.
             if is_last and not refused:
-                done = await connection.fetchrow(*marks)
+                done = await held.connection.fetchrow(*marks)
             else:
                 done = await self._database.fetchrow(*marks)
             if done is not None:
@@ -192,7 +227,14 @@ class Flush:
                 replace(it, embedding=embedding)
                 for it, embedding in zip(waiting, embeddings, strict=True)
             ]
-        return await self._plugin.write(session.name, session.namespace, waiting, is_new=is_new)
+        try:
+            return await self._plugin.write(session.name, session.namespace, waiting, is_new=is_new)
+        except contract.MemoryPluginError as error:
+            await self._postpone(session, type(error).__name__)
+            raise Unavailable(
+                "the memory plugin does not accept memories now; the flush will be retried",
+                retry_after=getattr(error, "retry_after", None),
+            ) from None
 
     async def _postpone(self, session: _Session, reason: str) -> None:
         self._numbers.flushes_postponed.inc()

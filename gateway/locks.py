@@ -18,6 +18,24 @@ _LONGEST_SECONDS = 60
 _ROLLBACK_SECONDS = 2
 
 
+class Held:
+    """A lock that is held by a transaction on the connection.
+
+    What is changed on the connection is committed at the end and not durable at once: good for what
+    would be done once more after a crash.
+    """
+
+    def __init__(self, connection: asyncpg.Connection) -> None:
+        self.connection = connection
+        self._is_over = False
+
+    async def let_go(self, last: str = "") -> None:
+        """Commit, and free the lock with that. `last` are statements that go the same way."""
+        if not self._is_over:
+            await self.connection.execute(f"{last}COMMIT")
+            self._is_over = True
+
+
 class Locks:
     """`number` makes the number of the lock out of a name."""
 
@@ -29,12 +47,8 @@ class Locks:
         self._users = Counter[int]()
 
     @asynccontextmanager
-    async def hold(self, session: int) -> AsyncIterator[asyncpg.Connection]:
-        """Nobody else changes the session in the plugin until the end of the context.
-
-        The connection is in the transaction that has the lock. What is changed on it is committed
-        at the end and not durable at once: good for what would be done once more after a crash.
-        """
+    async def hold(self, session: int) -> AsyncIterator["Held"]:
+        """Nobody else changes the session in the plugin until the end of the context."""
         async with (
             self._in_this_worker(session),
             self._slots,
@@ -49,8 +63,9 @@ class Locks:
                     f"SELECT pg_advisory_xact_lock({self._number(f'session {session}'):d})",
                     timeout=_LONGEST_SECONDS + 1,
                 )
-                yield connection
-                await connection.execute("COMMIT")
+                held = Held(connection)
+                yield held
+                await held.let_go()
             except Exception:
                 with suppress(TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
                     await connection.execute("ROLLBACK", timeout=_ROLLBACK_SECONDS)

@@ -1,11 +1,10 @@
 """`POST /memories/add`: messages are durable when it answers, and each is stored once, ever."""
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import asyncpg
 import orjson
@@ -24,8 +23,7 @@ _LONGEST_KEY = 255
 _SHORT_WORD = 15
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(NamedTuple):
     digest: bytes
     role: str
     sender_id: str
@@ -88,7 +86,7 @@ class Messages:
     def _prepare(self, user: User, request: AddRequest) -> _Add:
         session = SessionName(user.user_id, request.app_id, request.project_id, request.session_id)
         rows = []
-        occurrences = Counter[bytes]()
+        occurrences: dict[bytes, int] = {}
         for message in request.messages:
             content = self._redact(message.content)
             sender_id = message.sender_id
@@ -96,8 +94,8 @@ class Messages:
             if len(sender_id) > _SHORT_WORD or not sender_id.isalnum():
                 sender_id = self._redact(sender_id)
             told = orjson.dumps([message.role, sender_id, message.timestamp, content])
-            occurrences[told] += 1
-            digest = hashlib.sha256(told + b"%d" % occurrences[told]).digest()
+            occurrences[told] = occurrence = occurrences.get(told, 0) + 1
+            digest = hashlib.sha256(told + b"%d" % occurrence).digest()
             rows.append(_Row(digest, message.role, sender_id, message.sent_at, content))
         return _Add(user.id, user.key_sha256, session, tuple(rows))
 

@@ -4,6 +4,7 @@ import hashlib
 import re
 import secrets
 from dataclasses import dataclass
+from functools import lru_cache
 from uuid import UUID, uuid5
 
 import orjson
@@ -34,11 +35,11 @@ class SessionName:
     def new_namespace(self) -> str:
         """A namespace that no session had before, not even one of the same name.
 
-        Hashes, so that any id fits, and no id can be chosen to meet another's namespace.
+        A hash and a random number, so that any id fits, and no id can be chosen to meet another's
+        namespace.
         """
         part = "res" if self.is_resource else "chat"
-        own = _digest(self.app_id, self.project_id, self.name, secrets.token_hex(16))
-        return f"custom:gw:{_digest(self.user_id)}:{part}:{own}"
+        return f"custom:gw:{_hash_of_user(self.user_id)}:{part}:{secrets.token_hex(16)}"
 
     def metadata(self) -> dict[str, str]:
         """The clear ids, for whoever looks at the plugin."""
@@ -83,5 +84,6 @@ def new_key() -> str:
     return KEY_PREFIX + secrets.token_urlsafe(32)
 
 
-def _digest(*parts: str) -> str:
-    return hashlib.sha256(orjson.dumps(parts)).hexdigest()[:32]
+@lru_cache(1024)
+def _hash_of_user(user_id: str) -> str:
+    return hashlib.sha256(orjson.dumps([user_id])).hexdigest()[:32]

@@ -1,12 +1,15 @@
 """The plugin as the gateway uses it: any plugin of the contract, with or without extensions."""
 
 import asyncio
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
+
+import orjson
 
 from contract import (
     MAX_LIMIT,
@@ -15,7 +18,6 @@ from contract import (
     BatchWrite,
     Breaker,
     ContractViolation,
-    Memory,
     MemoryClient,
     MemoryKind,
     MemorySource,
@@ -24,8 +26,10 @@ from contract import (
     NotFound,
     NotSupported,
     SearchRequest,
+    SearchResponse,
     Unavailable,
 )
+from contract.client import read_answer
 from gateway.names import SessionName
 
 # A plugin that is back is used at once, so it is never left alone after failures.
@@ -38,6 +42,8 @@ _SINGLE_WRITES_AT_ONCE = 8
 _SEARCHES_AT_ONCE = 8
 # What one search names: the reference plugin takes 1,000, but is quicker with fewer at a time.
 _MOST_NAMESPACES = 250
+
+_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 _KINDS: dict[str, tuple[MemoryKind, MemorySource]] = {
     "turn": ("summary", "runtime"),
@@ -55,6 +61,14 @@ class Unwritten:
     created_at: datetime
     text: str = field(repr=False)
     embedding: list[float] | None = field(default=None, repr=False)
+
+
+class Found(NamedTuple):
+    """A memory that a search has found: its id as text, what it says, and how well it fits."""
+
+    id: str
+    text: str
+    score: float
 
 
 class Plugin:
@@ -110,11 +124,13 @@ class Plugin:
 
     async def search(
         self, namespaces: Sequence[str], query: str, embedding: list[float] | None, limit: int
-    ) -> list[Memory]:
+    ) -> list[Found]:
         """The best of each group of namespaces that the plugin takes at once."""
+        if len(namespaces) <= self._most_namespaces:
+            return await self._search_group(namespaces, query, embedding, limit)
         gate = asyncio.Semaphore(_SEARCHES_AT_ONCE)
 
-        async def look(names: Sequence[str]) -> list[Memory]:
+        async def look(names: Sequence[str]) -> list[Found]:
             async with gate:
                 return await self._search_group(names, query, embedding, limit)
 
@@ -128,14 +144,14 @@ class Plugin:
         except Unavailable:
             return True
 
-    async def newest(self, namespaces: Sequence[str]) -> list[Memory]:
+    async def newest(self, namespaces: Sequence[str]) -> list[Found]:
         """As many of each namespace as a plugin gives without extensions."""
         gate = asyncio.Semaphore(_SEARCHES_AT_ONCE)
 
-        async def look(name: str) -> list[Memory]:
+        async def look(name: str) -> list[Found]:
             async with gate:
                 asked = SearchRequest(namespaces=[name], limit=MAX_LIMIT)
-                return (await self._client.search(asked)).memories
+                return read_found(await self._client.search_bytes(asked))
 
         return [it for part in await asyncio.gather(*map(look, namespaces)) for it in part]
 
@@ -144,7 +160,7 @@ class Plugin:
         if await self._client.supports("list"):
             listed = self._client.list_memories([namespace], timeout=_WRITE_SECONDS)
             return {memory.id: memory.content async for memory in listed}, True
-        found = {memory.id: memory.content for memory in await self.newest([namespace])}
+        found = {UUID(memory.id): memory.text for memory in await self.newest([namespace])}
         missing = [one for one in ids if one not in found]
         if missing and await self._client.supports("get"):
             for one in missing:
@@ -204,19 +220,37 @@ class Plugin:
 
     async def _search_group(
         self, names: Sequence[str], query: str, embedding: list[float] | None, limit: int
-    ) -> list[Memory]:
+    ) -> list[Found]:
         asked = SearchRequest(namespaces=list(names), query=query, embedding=embedding, limit=limit)
         try:
-            return (await self._client.search(asked)).memories
+            return read_found(await self._client.search_bytes(asked))
         except BadRequest:
             if len(names) == 1:
                 raise
         # Too many names for this plugin, in number or in bytes: remember how many it took.
         self._most_namespaces = min(self._most_namespaces, max(1, len(names) // 2))
-        found = []
+        found: list[Found] = []
         for part in groups(names, self._most_namespaces):
             found += await self._search_group(part, query, embedding, limit)
         return found
+
+
+def read_found(body: bytes) -> list[Found]:
+    """What is in the plugin's answer; what looks unusual is left to the contract to judge."""
+    try:
+        return [_found(it) for it in orjson.loads(body)["memories"]]
+    except (KeyError, TypeError, ValueError):
+        memories = read_answer(SearchResponse, body).memories
+    return [Found(str(it.id), it.content, it.score or 0.0) for it in memories]
+
+
+def _found(memory: dict[str, Any]) -> Found:
+    memory_id, text, score = memory["id"], memory["content"], memory.get("score")
+    if not _ID.fullmatch(memory_id) or type(text) is not str or "\x00" in text:
+        raise ValueError("not what a plugin usually answers")
+    if score is not None and type(score) is not float:
+        raise ValueError("not what a plugin usually answers")
+    return Found(memory_id, text, score or 0.0)
 
 
 def groups(names: Sequence[str], largest: int) -> list[Sequence[str]]:

@@ -3,31 +3,53 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
-from uuid import UUID
+from typing import Any, NamedTuple
 
 import contract
-from contract import MAX_LIMIT, Memory
+from contract import MAX_LIMIT
 from gateway.credentials import Credentials
-from gateway.errors import Unavailable
+from gateway.errors import Unauthorized, Unavailable
 from gateway.models import Models
-from gateway.names import chat
-from gateway.plugin import Plugin
+from gateway.plugin import Found, Plugin
 from gateway.results import result
+from gateway.scopes import Scope, Scopes
 from gateway.statements import load
-from gateway.users import recognise
-from gateway.wire import NARROWEST_FIRST, Scope, SearchRequest
+from gateway.wire import NARROWEST_FIRST, ScopeName, SearchRequest
 from postgres.database import Database
 
+# Some may be deleted, or have the text of another: then there must be more to take from.
+_SPARE = 4
 _QUERY_BEGIN = 600
 _QUERY_END = 200
 _WORD = re.compile(r"\w+")
 
 
+class _Ranked(NamedTuple):
+    """Something found, in the order in which it is shown: best, newest, first id."""
+
+    minus_score: float
+    minus_created_at: float
+    id: str
+    text: str
+    row: Any
+
+
 @dataclass(frozen=True, slots=True)
-class _Found:
-    memory: Memory
-    score: float
+class _Question:
+    """A search, by whom, and where it looks.
+
+    `is_guess`: the namespaces are those of an earlier search, and the key was that user's then.
+    """
+
+    given: Credentials
+    request: SearchRequest
+    scope: Scope
+    namespaces: list[str]
+    is_guess: bool
+
+
+class _Outdated(Exception):
+    """A guess that was wrong: the scope has other namespaces now."""
 
 
 class Search:
@@ -37,86 +59,90 @@ class Search:
         self._database = database
         self._plugin = plugin
         self._models = models
+        self._scopes = Scopes(database)
 
     async def search(self, given: Credentials, request: SearchRequest) -> list[dict[str, Any]]:
         """At most `top_k` results for the user whose credentials these are."""
-        name = None if request.conversation_id is None else chat(request.conversation_id)
-        scope = await self._database.fetchrow(
-            load("find_scope"),
-            given.user_id,
-            request.app_id,
-            request.project_id,
-            name if "current_chat" in request.scope else None,
-            "resources" in request.scope,
-            "all_user_memory" in request.scope,
-            given.key_sha256,
-        )
-        user = recognise(given, scope)
-        namespaces = scope["namespaces"] if scope is not None else []
-        if not namespaces:
-            return []
-        query = shortened(request.query)
+        scope = Scope.of(given.user_id, request)
         try:
-            return await self._best(user.id, namespaces, query, request, name)
+            guess = self._scopes.remembered(scope, given)
+            if guess is not None:
+                try:
+                    return await self._best(_Question(given, request, scope, guess, is_guess=True))
+                except (_Outdated, Unauthorized):
+                    self._scopes.forget(scope)
+            namespaces = await self._scopes.namespaces(scope, given)
+            if not namespaces:
+                return []
+            return await self._best(_Question(given, request, scope, namespaces, is_guess=False))
         except contract.MemoryPluginError as error:
             raise Unavailable(
                 "the memory plugin does not respond to searches now",
                 retry_after=getattr(error, "retry_after", None),
             ) from None
 
-    async def _best(
-        self,
-        owner: int,
-        namespaces: list[str],
-        query: str,
-        request: SearchRequest,
-        name: str | None,
-    ) -> list[dict[str, Any]]:
+    async def _best(self, asked: _Question) -> list[dict[str, Any]]:
+        query, top_k = shortened(asked.request.query), asked.request.top_k
         if not await self._plugin.searches_words():
-            found = rank_by_words(await self._plugin.newest(namespaces), query)
-            return await self._describe(owner, found, request, name)
+            found = rank_by_words(await self._plugin.newest(asked.namespaces), query)
+            return await self._describe(asked, found)
         embedding = await self._models.embed_query(query)
-        # Some may be deleted, or have the text of another: then there must be more to take from.
-        limit = min(MAX_LIMIT, request.top_k + 8)
+        limit = min(MAX_LIMIT, top_k + _SPARE)
         while True:
-            memories = await self._plugin.search(namespaces, query, embedding, limit)
-            found = [_Found(it, it.score or 0.0) for it in memories]
-            results = await self._describe(owner, found, request, name)
-            is_all = limit == MAX_LIMIT or len(memories) < limit
-            if len(results) == request.top_k or is_all:
+            found = await self._plugin.search(asked.namespaces, query, embedding, limit)
+            results = await self._describe(asked, found)
+            is_all = limit == MAX_LIMIT or len(found) < limit
+            if len(results) == top_k or is_all:
                 return results
             limit = MAX_LIMIT
 
-    async def _describe(
-        self, owner: int, found: list[_Found], request: SearchRequest, name: str | None
-    ) -> list[dict[str, Any]]:
-        ids = [it.memory.id for it in found]
-        rows = await self._database.fetch(load("describe_memories"), owner, ids) if ids else []
-        known: dict[UUID, Any] = {row["id"]: row for row in rows}
-
-        def rank(it: _Found) -> tuple[float, float, UUID]:
-            return -it.score, -known[it.memory.id]["created_at"].timestamp(), it.memory.id
-
-        def scope(it: _Found) -> Scope:
-            return narrowest(known[it.memory.id], request.scope, name)
-
-        # Of memories with the same text and score, the one that is nearest to the chat is shown.
-        by_text: dict[str, _Found] = {}
-        shown = (it for it in found if it.memory.id in known)
-        for it in sorted(
-            shown, key=lambda it: (-it.score, NARROWEST_FIRST.index(scope(it)), rank(it))
-        ):
-            by_text.setdefault(it.memory.content, it)
-        best = sorted(by_text.values(), key=rank)[: request.top_k]
+    async def _describe(self, asked: _Question, found: list[Found]) -> list[dict[str, Any]]:
+        """The best of what was found, as it is answered. It is here that a deletion counts."""
+        rows = await self._database.fetch(
+            load("describe_memories"),
+            *asked.scope,
+            asked.given.key_sha256,
+            [it.id for it in found],
+            asked.namespaces if asked.is_guess else None,
+        )
+        if not rows:
+            raise Unauthorized
+        if not rows[0]["is_current"]:
+            raise _Outdated
+        known: dict[str, Any] = {row["id"]: row for row in rows}
+        chat, scopes = asked.scope.chat, asked.request.scope
+        by_text: dict[str, _Ranked] = {}
+        for it in found:
+            row = known.get(it.id)
+            if row is None:
+                continue
+            this = _Ranked(-it.score, -row["created_at"].timestamp(), it.id, it.text, row)
+            other = by_text.setdefault(it.text, this)
+            if other is not this and _is_shown_first(this, other, scopes, chat):
+                by_text[it.text] = this
         return [
-            result(known[it.memory.id], it.memory.content, score=it.score, scope=scope(it))
-            for it in best
+            result(it.row, it.text, score=-it.minus_score, scope=narrowest(it.row, scopes, chat))
+            for it in sorted(by_text.values(), key=_rank)[: asked.request.top_k]
         ]
 
 
-def narrowest(row: Any, scopes: Iterable[str], name: str | None) -> Scope:
+def _rank(it: _Ranked) -> tuple[float, float, str]:
+    return it[:3]
+
+
+def _is_shown_first(one: _Ranked, other: _Ranked, scopes: Iterable[str], chat: str | None) -> bool:
+    """Of memories with the same text and score, the one that is nearest to the chat is shown."""
+
+    def key(it: _Ranked) -> tuple[float, int, tuple[float, float, str]]:
+        distance = NARROWEST_FIRST.index(narrowest(it.row, scopes, chat))
+        return it.minus_score, distance, _rank(it)
+
+    return key(one) < key(other)
+
+
+def narrowest(row: Any, scopes: Iterable[str], chat: str | None) -> ScopeName:
     """The narrowest of the asked scopes in which the memory is."""
-    if "current_chat" in scopes and row["name"] == name:
+    if "current_chat" in scopes and row["name"] == chat:
         return "current_chat"
     if "resources" in scopes and row["is_resource"]:
         return "resources"
@@ -133,17 +159,17 @@ def shortened(query: str) -> str:
     return f"{begin} {end}"
 
 
-def rank_by_words(memories: Iterable[Memory], query: str) -> list[_Found]:
+def rank_by_words(memories: Iterable[Found], query: str) -> list[Found]:
     """For a plugin that does not look at the query: what has words of it, by their share."""
     words = set(_WORD.findall(query.casefold()))
     found = []
     for memory in memories:
-        text = memory.content.casefold()
+        text = memory.text.casefold()
         shared = words & set(_WORD.findall(text))
         score = len(shared) / len(words) if words else 0.0
         # Scripts without spaces, and queries without words.
         if not score and query.casefold() in text:
             score = 1.0
         if score:
-            found.append(_Found(memory, score))
+            found.append(memory._replace(score=score))
     return found

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 import contract
 from contract.model import AnyModel, load_json
-from contract.scalars import WHOLE, Content, Text
+from contract.scalars import WHOLE, Content, Text, check_content
 from gateway.errors import BadRequest
 from gateway.names import EDIT_PREFIX, RESOURCE_PREFIX
 
@@ -20,9 +20,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _USER_ID = re.compile(r"[A-Za-z0-9_.@+-]{1,128}")
 _SCOPE_ID = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
-Scope = Literal["current_chat", "resources", "all_user_memory"]
-NARROWEST_FIRST: Final[tuple[Scope, ...]] = get_args(Scope)
-DEFAULT_SCOPE: list[Scope] = ["current_chat", "resources"]
+ScopeName = Literal["current_chat", "resources", "all_user_memory"]
+NARROWEST_FIRST: Final[tuple[ScopeName, ...]] = get_args(ScopeName)
+DEFAULT_SCOPE: list[ScopeName] = ["current_chat", "resources"]
 
 
 def is_user_id(name: str) -> bool:
@@ -42,17 +42,28 @@ def _matches(pattern: re.Pattern[str], shape: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _is_plain(value: str) -> bool:
+    """Whether it is printable ASCII and not blank, as nearly every name is: nothing to refuse."""
+    return value.isascii() and value.isprintable() and not value.isspace() and value != ""
+
+
 def _session_name(longest: int) -> AfterValidator:
     def check(value: str) -> str:
+        if not _is_plain(value):
+            check_content(value)
+            if any(unicodedata.category(it) == "Cc" for it in value):
+                raise ValueError("must not contain control characters")
         if len(value) > longest:
             raise ValueError(f"must be at most {longest} characters")
-        if any(unicodedata.category(it) == "Cc" for it in value):
-            raise ValueError("must not contain control characters")
         if value.startswith((RESOURCE_PREFIX, EDIT_PREFIX)):
             raise ValueError(f"must not start with {RESOURCE_PREFIX} or {EDIT_PREFIX}")
         return value
 
     return AfterValidator(check)
+
+
+def _name(value: str) -> str:
+    return value if _is_plain(value) else check_content(value)
 
 
 def _joined(value: object) -> object:
@@ -73,11 +84,11 @@ def _joined(value: object) -> object:
     return "\n".join(texts)
 
 
-UserId = Annotated[Text, _matches(_USER_ID, "A-Z a-z 0-9 _ . @ + -")]
-ScopeId = Annotated[Text, _matches(_SCOPE_ID, "A-Z a-z 0-9 _ . -")]
-SessionId = Annotated[Content, _session_name(256)]
-ConversationId = Annotated[Content, _session_name(251)]
-SenderId = Annotated[Content, Field(max_length=256)]
+UserId = Annotated[str, _matches(_USER_ID, "A-Z a-z 0-9 _ . @ + -")]
+ScopeId = Annotated[str, _matches(_SCOPE_ID, "A-Z a-z 0-9 _ . -")]
+SessionId = Annotated[str, _session_name(256)]
+ConversationId = Annotated[str, _session_name(251)]
+SenderId = Annotated[str, Field(max_length=256), AfterValidator(_name)]
 Timestamp = Annotated[int, Field(gt=0, lt=_YEAR_10000), WHOLE]
 MessageText = Annotated[Text, BeforeValidator(_joined)]
 
@@ -104,7 +115,7 @@ class SearchRequest(Request):
 
     query: Content = Field(repr=False)
     conversation_id: ConversationId | None = None
-    scope: Annotated[list[Scope], Field(min_length=1)] = DEFAULT_SCOPE
+    scope: Annotated[list[ScopeName], Field(min_length=1)] = DEFAULT_SCOPE
     top_k: Annotated[int, Field(ge=1, le=100), WHOLE] = 8
 
 

@@ -100,8 +100,15 @@ class Database:
             self._pool.release(connection)
 
     async def fetchrow(self, query: str, *arguments: object) -> asyncpg.Record | None:
-        async with self.connection() as connection:
+        # Likewise.
+        connection = await self._acquire()
+        try:
             return await connection.fetchrow(query, *arguments)
+        except BaseException as error:
+            self._explain(error, connection)
+            raise
+        finally:
+            self._pool.release(connection)
 
     async def fetchval(self, query: str, *arguments: object) -> Any:
         async with self.connection() as connection:

@@ -2,7 +2,7 @@
 -- without a message. It is behind when an earlier flush is not complete, and new when the plugin has
 -- none of its memories.
 SELECT
-    session.id, users.user_id, session.app_id, session.project_id, session.name, session.namespace,
+    session.id, users.user_id, users.key_sha256, session.app_id, session.project_id, session.name, session.namespace,
     session.last_message_at,
     EXISTS (SELECT FROM batches WHERE batches.session = session.id) AS is_behind,
     NOT EXISTS (

@@ -1,0 +1,45 @@
+"""The three calls that an agent makes at every turn, as plain ASGI.
+
+Starlette's Request and Response would cost as much as all the rest that the gateway does for them.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import orjson
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive, Scope, Send
+
+from gateway import wire
+from gateway.credentials import refuse_in_url
+
+Handler = Callable[[Scope, dict[str, Any]], Awaitable[Mapping[str, Any]]]
+"""Takes the scope for its headers, and the fields of the body; what it returns is answered."""
+
+_JSON = (b"content-type", b"application/json")
+
+
+class Call:
+    """A JSON object comes, a JSON object goes. Failures are told by the guard around it."""
+
+    def __init__(self, handle: Handler) -> None:
+        self._handle = handle
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refuse_in_url(scope)
+        answer = orjson.dumps(await self._handle(scope, wire.read_object(await _body(receive))))
+        headers = [_JSON, (b"content-length", b"%d" % len(answer))]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": answer})
+
+
+async def _body(receive: Receive) -> bytes:
+    """The whole body, which the guard keeps within its limit."""
+    chunks = []
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        chunks.append(message.get("body", b""))
+        if not message.get("more_body"):
+            return b"".join(chunks)
