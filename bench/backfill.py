@@ -78,7 +78,7 @@ def measures(stage: Stage) -> Iterator[Measure]:
             applied()
             yield Measure(
                 name="backfill-verify",
-                title=f"verify-all of {rows:,} rows, against the apply",
+                title=f"verify of all {rows:,} rows, compared with the apply",
                 unit="rows/s",
                 contestants={
                     "verify": lambda: command.run("-verify", "--verify-all"),
@@ -128,7 +128,7 @@ def singles(stage: Stage) -> Iterator[Measure]:
                     ),
                 },
                 must=0.25,
-                note="the second is the plugin's own benchmark of single writes",
+                note="compared with the plugin's own benchmark of single writes",
             )
 
 
@@ -155,7 +155,7 @@ def memory(stage: Stage, few: int) -> Iterator[Measure]:
     )
     yield Measure(
         name="backfill-growth",
-        title=f"resident memory at {many:,} rows, against {few:,}",
+        title=f"resident memory at {many:,} rows, compared with {few:,}",
         unit="MiB",
         contestants={f"{many:,} rows": lambda: peak(many), f"{few:,} rows": lambda: peak(few)},
         must=1.15,

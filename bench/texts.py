@@ -76,7 +76,7 @@ def measures(stage: Stage) -> Iterator[Measure]:
                         "plugin": partial(
                             send, plugin, asked, connections=CONNECTIONS, seconds=stage.seconds
                         ),
-                        "the plain form in pgbench": partial(
+                        "a plain query in pgbench": partial(
                             pgbench.run,
                             url,
                             _script(texts, 1),
@@ -96,7 +96,7 @@ def measures(stage: Stage) -> Iterator[Measure]:
                     "plugin": lambda: _times(
                         send(plugin, batches, connections=4, seconds=stage.seconds)
                     ),
-                    "the plain form in pgbench": lambda: _times(
+                    "a plain query in pgbench": lambda: _times(
                         pgbench.run(
                             url, _script(made[60], BATCH), connections=4, seconds=stage.seconds
                         )
