@@ -98,7 +98,7 @@ def measures(stage: Stage) -> Iterator[Measure]:
 
 
 def singles(stage: Stage) -> Iterator[Measure]:
-    """With the extensions hidden, each row is a request of its own."""
+    """With the extensions hidden, each row is a separate request."""
     rows = stage.scale(SINGLE_ROWS)
     with stage.database("backfill_singles") as url:
         fill(url, rows)
@@ -164,7 +164,7 @@ def memory(stage: Stage, few: int) -> Iterator[Measure]:
 
 
 class Command:
-    """The command as a process of its own, its start included."""
+    """The command as a separate process, including its startup."""
 
     def __init__(
         self, folder: Path, database_url: str, plugin_url: str, module: str = "backfill.cli"

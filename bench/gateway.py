@@ -88,7 +88,7 @@ class _User:
 
 
 class _Texts:
-    """What people and assistants say, and what is asked of it later."""
+    """What people and assistants say, and later questions about it."""
 
     def __init__(self, seed: int = 7) -> None:
         self._random = random.Random(seed)
@@ -163,7 +163,7 @@ def _add(stage: Stage, gateway: str, database: str, users: list[_User], texts: _
 
 
 def _turn(stage: Stage, gateway: str, plugin: str, user: _User, texts: _Texts) -> Measure:
-    """A chat that goes on: what it costs to have another turn of it in memory."""
+    """A continuing chat: the cost of remembering one more turn."""
     session = chat("turns")
     namespace = "workspace:turns"
     asyncio.run(_make(plugin, namespace))

@@ -262,7 +262,7 @@ def _litellm(stage: Stage, model: str) -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     quiet = {"LITELLM_LOG": "ERROR", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-    # It has no keys to check here, which spares it work.
+    # It has no keys to check here, which saves it work.
     open_to_all = {"LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true"}
     log = stage.folder / "litellm.log"
     with log.open("wb") as output:

@@ -164,7 +164,7 @@ async def tell(console: Console, gateway: Gateway, directory: Path) -> None:
 
 def main() -> None:
     logging.getLogger("agent").addHandler(logging.NullHandler())
-    # A demo that is told to end cleans up, too.
+    # Clean up also when the demo is terminated.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="mp-demo-") as name:
         gateway = Gateway(Path(name))
