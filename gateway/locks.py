@@ -30,7 +30,7 @@ class Locks:
 
     @asynccontextmanager
     async def hold(self, session: int) -> AsyncIterator[asyncpg.Connection]:
-        """Nobody else changes the session in the plugin until the end of the context.
+        """No other process changes the session in the plugin until the end of the context.
 
         The connection is in the transaction that has the lock. What is changed on it is committed
         at the end and not durable at once: good for what would be done once more after a crash.

@@ -41,7 +41,7 @@ class SessionName:
         return f"custom:gw:{_digest(self.user_id)}:{part}:{own}"
 
     def metadata(self) -> dict[str, str]:
-        """The clear ids, for whoever looks at the plugin."""
+        """The ids in clear text, for people who inspect the plugin."""
         return {
             "user_id": self.user_id,
             "app_id": self.app_id,
