@@ -31,7 +31,7 @@ class Query:
         return points
 
     def _stands_in(self, text: str) -> bool:
-        """Whether the whole query stands in the text from the start of a word."""
+        """Whether the whole query occurs in the text at the start of a word."""
         place = text.find(self._whole)
         while place > 0 and self._whole[0].isalnum() and text[place - 1].isalnum():
             place = text.find(self._whole, place + 1)

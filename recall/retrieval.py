@@ -49,7 +49,7 @@ class RetrievalConfig:
 
 @dataclass(frozen=True)
 class Ranked:
-    """A memory in its place, and why it stands there."""
+    """A ranked memory, and why it has this rank."""
 
     memory: Memory
     score: float
@@ -245,7 +245,7 @@ async def _by_vector(
 
 
 def _fuse(by_words: list[Ranked], by_vector: list[Ranked]) -> list[Ranked]:
-    """Reciprocal rank fusion: what stands high in either list stands high."""
+    """Reciprocal rank fusion: what ranks high in either list ranks high."""
     fused: dict[str, float] = {}
     known: dict[str, Ranked] = {}
     for one_list in (by_words, by_vector):
