@@ -26,7 +26,7 @@ CONVERSATION = "conversationId"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request that was let in. `grant` is the conversation, where the path names one.
+    """An authorised request. `grant` is the conversation, if the path names one.
 
     Of an endpoint that decides with what it writes it is None: `enter` decides without.
     """
@@ -84,7 +84,7 @@ class Call:
         return Parameters(self.request.query_params)
 
     async def fields(self) -> Fields:
-        """The body, a JSON object whatever its content type says."""
+        """The body, read as a JSON object regardless of its content type."""
         return Fields(exact.load_body(await _body(self.request.receive)))
 
 
