@@ -58,7 +58,7 @@ _BETWEEN_WORDS = re.compile(r"[\s*`\"“”_~]+")
 
 
 def addresses_the_model(text: str) -> str | None:
-    """Why this text may not stand in a memory file; None if it may."""
+    """Why this text may not be in a memory file; None if it may."""
     folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
     # Twice: template tokens have an underscore in them, which otherwise is markup.
     forms = (_BETWEEN_WORDS.sub(" ", folded), " ".join(folded.split()))

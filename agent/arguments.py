@@ -15,7 +15,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 class InvalidArguments(dict[str, Any]):
-    """Stands for arguments that were not a JSON object; empty, and refused by every tool."""
+    """Represents arguments that were not a JSON object; empty, and refused by every tool."""
 
 
 def check(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str | None:

@@ -72,7 +72,7 @@ def _print(answer: str) -> None:
         sys.stdout.write(f"{answer}\n")
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read has had enough; the turn is kept all the same.
+        # The reader has closed the pipe; keep the turn anyway.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

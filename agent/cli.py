@@ -1,4 +1,4 @@
-"""The command `memory-agent`: chat, and tell what is switched on."""
+"""The command `memory-agent`: chat, and show what is switched on."""
 
 import asyncio
 import json
@@ -82,7 +82,7 @@ def chat(
         if value is not None and not value.strip():
             raise ConfigError(f"{name}: must not be blank")
     settings = load_config(config, workspace=workspace)
-    if settings.provider is None:  # before anything else is made or told
+    if settings.provider is None:  # before anything else is created or printed
         raise ConfigError("provider: is required to answer; set provider.baseUrl and .model")
     with asyncio.Runner() as runner:
         engine = EngineLoader(settings).load()

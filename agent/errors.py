@@ -1,4 +1,4 @@
-"""What can go wrong here. The roots are apart, because different people handle them.
+"""What can go wrong here. The roots are separate, because different people handle them.
 
     ConfigError            the configuration makes no sense: the operator edits it
     MemoryGatewayError     the gateway was asked and it did not work out: recorded, the run goes on

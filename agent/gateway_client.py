@@ -11,7 +11,7 @@ from agent.wire import Wire
 
 
 class MemoryGatewayClient:
-    """Raises MemoryGatewayError for whatever goes wrong on the way, and repeats nothing."""
+    """Raises MemoryGatewayError for every failure, and never retries."""
 
     def __init__(
         self, config: GatewayConfig, *, transport: httpx.AsyncBaseTransport | None = None

@@ -39,7 +39,7 @@ class GatewayPersistence:
 
 
 class MemoryGatewayService:
-    """Best effort: what fails is told in the events and raises nothing."""
+    """Best effort: a failure is recorded in the events and never raised."""
 
     def __init__(self, config: GatewayConfig, client: MemoryGatewayClient) -> None:
         self._config = config

@@ -40,7 +40,7 @@ class EngineLoadResult:
     closing: tuple[MemoryGatewayClient | OpenAIProvider, ...] = ()
 
     def status(self) -> dict[str, Any]:
-        """Mode, curated files and gateway, without anything secret; asks nobody."""
+        """Mode, curated files and gateway, without secrets; sends no request."""
         return status_of(self.config, self.memory_service)
 
     async def aclose(self) -> None:

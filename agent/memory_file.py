@@ -38,7 +38,7 @@ class MemoryFile:
         self.name = path.name
 
     def text(self) -> str:
-        """What stands in it now, with U+FFFD for bytes that are not UTF-8; "" without a file."""
+        """Its current text, with U+FFFD for bytes that are not UTF-8; "" without a file."""
         return self._bytes().decode("utf-8", "replace")
 
     def change(self, change: Callable[[str], str | None]) -> None:

@@ -24,7 +24,7 @@ class MemoryStore:
         self._limits = {"memory": memory_limit, "user": user_limit}
 
     def entries(self, target: str) -> list[str]:
-        """As they stand in the file now."""
+        """The entries now in the file."""
         return split(self._file(target).text())
 
     def chars(self, target: str) -> int:
@@ -37,7 +37,7 @@ class MemoryStore:
         return self._limits[target]
 
     def add(self, target: str, content: str) -> None:
-        """Append an entry; one that is there already is not added twice."""
+        """Append an entry, unless it already exists."""
         content = _acceptable(content)
 
         def add(entries: list[str]) -> list[str]:

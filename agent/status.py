@@ -1,4 +1,4 @@
-"""What is switched on, and how full it is. No key, and no part of one."""
+"""What is switched on, and how full it is. Never a key or part of one."""
 
 from typing import Any
 

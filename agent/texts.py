@@ -1,4 +1,4 @@
-"""What the model is told, word for word, and the shape in which it is told."""
+"""The exact texts that the model gets, and their format."""
 
 from typing import Any
 

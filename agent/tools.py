@@ -46,11 +46,11 @@ class ToolRegistry:
         ]
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """The tool's answer as JSON. Nothing that a model asks for raises."""
+        """The tool's result as JSON. Nothing that a model requests raises."""
         try:
             answer = await self._answer(name, arguments)
             return json.dumps(answer, ensure_ascii=False, allow_nan=False)
-        except Exception as error:  # noqa: BLE001 - the model is told, and can do something else
+        except Exception as error:  # noqa: BLE001 - the model gets the error and can do something else
             return _refused(f"The tool {name} failed: {error or type(error).__name__}")
 
     async def _answer(self, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:

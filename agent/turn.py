@@ -1,4 +1,4 @@
-"""The model and the tools in turns, until there is an answer."""
+"""The model and its tools take turns until there is an answer."""
 
 import json
 import logging

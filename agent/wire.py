@@ -95,7 +95,7 @@ class Wire:
             outcome = Outcome("timeout")
         except httpx.DecodingError:
             outcome = Outcome("invalid_response")
-        except Exception:  # noqa: BLE001 - whatever a transport raises, it holds the request
+        except Exception:  # noqa: BLE001 - any exception of a transport holds the request
             outcome = Outcome("connection")
         logger.debug("%s %s: %s, status %s", method, url, outcome.category, outcome.status_code)
         return outcome

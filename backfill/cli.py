@@ -174,7 +174,7 @@ def backfill(
         str, typer.Option(envvar="MEMORY_PLUGIN_URL", help="The plugin to copy to.")
     ] = "",
 ) -> None:
-    """Read the options, and start the one mode that was asked for."""
+    """Read the options and start the requested mode."""
     modes: list[Mode] = []
     if dry_run:
         modes.append("dry-run")

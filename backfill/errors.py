@@ -29,7 +29,7 @@ class BackfillError(Exception):
 
 
 class ConfigurationError(BackfillError):
-    """What was asked for cannot be done; nothing was touched."""
+    """The request cannot be carried out; nothing was changed."""
 
     exit_code = EXIT_CONFIGURATION
 

@@ -28,7 +28,7 @@ _INTERRUPTED = "interrupted; run the same command again to continue where it sto
 
 
 def run_mode(mode: Mode, options: Options) -> int:
-    """Do what was asked for; the answer is the exit code, and errors are `BackfillError`."""
+    """Run the requested mode; returns the exit code, raises `BackfillError`."""
     head = {
         "mode": mode,
         "source": describe(options.database_url),

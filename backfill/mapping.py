@@ -190,7 +190,7 @@ def single_of(write: BatchWrite) -> MemoryWrite:
 
 
 def provenance(row: LegacyRow) -> JsonObject:
-    """Where the memory came from, for whoever wonders after the legacy table is gone."""
+    """Where the memory came from, for readers after the legacy table is gone."""
     return {
         "legacy": {
             "workspace_id": str(row.workspace_id),

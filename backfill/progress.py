@@ -70,7 +70,7 @@ class Reporter:
             self.say(self._line(now))
 
     def finish(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.stop()
         self._bar = self._task = None

@@ -41,7 +41,7 @@ class Rejects:
         return self.reasons.total()
 
     def add(self, row: LegacyRow, reason: str) -> dict[str, Any]:
-        """Reject a row; the answer is the line, for whoever keeps it elsewhere too."""
+        """Reject a row; returns the line, for callers that store it elsewhere too."""
         line = {
             "id": str(row.id),
             "workspace_id": None if row.workspace_id is None else str(row.workspace_id),

@@ -1,4 +1,4 @@
-"""Proof by search, for plugins without `list`: a row is proven when it was sighted."""
+"""Proof by search, for plugins without `list`: a row is proven once a search returned it."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -91,7 +91,7 @@ class Sighting:
         return bool(found) or self._rarity.of(word) <= 1
 
     async def _finds_by_words(self, namespace: str, shown: Sequence[Memory]) -> bool:
-        """Whether rows that are certainly there are found by a word of theirs."""
+        """Whether rows that certainly exist are found by one of their words."""
         tried = 0
         for memory in shown:
             word = telling_word(memory.content, self._rarity)

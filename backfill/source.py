@@ -179,10 +179,10 @@ async def open_legacy(url: str) -> AsyncIterator[Legacy]:
             await connection.execute(_sql("session"))
             columns = await _check_tables(connection)
             encoding = await connection.fetchval("SHOW server_encoding")
-        # SQL_ASCII means that nobody knows: the bytes come as they are and are judged one by one.
+        # SQL_ASCII means an unknown encoding: the bytes come unchanged and are checked row by row.
         yield Legacy(connection, columns, "SQL_ASCII" if encoding == "SQL_ASCII" else "UTF8")
     finally:
-        # Nothing was written, so there is nothing to end in good order.
+        # Nothing was written, so there is nothing to finish.
         connection.terminate()
 
 

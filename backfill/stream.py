@@ -1,4 +1,4 @@
-"""Pages of sorted things read one at a time, with a look at the next; and two of them merged."""
+"""Sorted pages read one at a time with a lookahead, and a merge of two of them."""
 
 from collections.abc import AsyncIterator, Callable
 from typing import Generic, TypeVar
@@ -30,7 +30,7 @@ class Stream(Generic[Item]):
         return self._page[self._at]
 
     def take(self) -> None:
-        """Go on behind the head."""
+        """Move past the head."""
         self._at += 1
 
     async def take_while(self, wanted: Callable[[Item], bool], most: int) -> list[Item]:

@@ -20,7 +20,7 @@ class Tally:
     unchanged: int = 0
     without_time: int = 0
     other_times: int = 0
-    """Rows that were there with another `created_at`, and were written anew to correct it."""
+    """Rows that had a different `created_at` and were rewritten to correct it."""
 
     def wrote(self, row: LegacyRow) -> None:
         """The plugin has acknowledged it."""

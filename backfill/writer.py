@@ -1,4 +1,4 @@
-"""Rows become writes: in batches where the plugin takes them, else one by one in order."""
+"""Turns rows into writes: in batches if the plugin supports them, else one by one in order."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -136,7 +136,7 @@ class BatchWriter(Writer):
         return again + renewed
 
     async def _forget(self, items: Sequence[Item]) -> None:
-        """Delete what is written anew next.
+        """Delete what is rewritten next.
 
         The plugin has just taken the same write, so it will not refuse it once the memory is gone.
         A run that is killed here leaves rows missing; the next one writes them.

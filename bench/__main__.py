@@ -24,26 +24,27 @@ app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 @app.command()
 def run(
     groups: Annotated[
-        list[str] | None, typer.Argument(help=f"Which of {', '.join(CATALOG)}; all without any.")
+        list[str] | None,
+        typer.Argument(help=f"Groups to run, of {', '.join(CATALOG)}; default: all."),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Turns of each contestant.")] = 9,
-    seconds: Annotated[float, typer.Option(min=1, help="How long a turn takes.")] = 2.0,
+    repeats: Annotated[int, typer.Option(min=1, help="Number of rounds.")] = 9,
+    seconds: Annotated[float, typer.Option(min=1, help="Seconds per round.")] = 2.0,
     quick: Annotated[
         bool,
-        typer.Option(help="Few rows, two short turns, no verdicts: shows that it runs."),
+        typer.Option(help="Few rows, two short rounds, no verdicts: only shows that it runs."),
     ] = False,
-    out: Annotated[Path, typer.Option(help="Where the files go.")] = Path("bench/results"),
+    out: Annotated[Path, typer.Option(help="Directory for the results.")] = Path("bench/results"),
 ) -> None:
-    """Measure the plugin against pgbench, plain SQL and the LangGraph store."""
+    """Compare our servers with pgbench, plain SQL and other projects."""
     chosen = list(CATALOG) if not groups or groups == ["all"] else groups
     if unknown := set(chosen) - CATALOG.keys():
         raise typer.BadParameter(f"{', '.join(unknown)}: choose among {', '.join(CATALOG)}")
     if quick:
         repeats, seconds = 2, _QUICK_SECONDS
     conditions = {**machine(), "generator": GENERATOR, "repeats": repeats, "seconds": seconds}
-    echo(f"load by {GENERATOR}, {repeats} turns of {seconds:g} s each")
+    echo(f"load from {GENERATOR}, {repeats} rounds of {seconds:g} s")
     results: list[Result] = []
-    # Leave through the context managers, and no server behind.
+    # Exit through the context managers, so that no server is left running.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         with stage(seconds=seconds, quick=quick) as prepared:
@@ -51,7 +52,7 @@ def run(
                 for source in CATALOG[group]:
                     results.extend(_run(source, prepared, repeats))
     finally:
-        # What was measured before a failure took long, too.
+        # Keep what was measured before a failure: it took long.
         if results:
             report.show(results)
             report.write(out, results, conditions)
@@ -66,7 +67,7 @@ def _run(source: Source, prepared: Stage, repeats: int) -> Iterator[Result]:
             judged = replace(measure, must=None, aim=None) if prepared.quick else measure
             yield take_turns(judged, repeats, echo)
     finally:
-        # After a failure too, what was prepared goes before the server does.
+        # Clean up before the server stops, also after a failure.
         if isinstance(measures, Generator):
             measures.close()
 

@@ -78,7 +78,7 @@ def measures(stage: Stage) -> Iterator[Measure]:
             applied()
             yield Measure(
                 name="backfill-verify",
-                title=f"verify-all of {rows:,} rows, against the apply",
+                title=f"verify of all {rows:,} rows, compared with the apply",
                 unit="rows/s",
                 contestants={
                     "verify": lambda: command.run("-verify", "--verify-all"),
@@ -98,7 +98,7 @@ def measures(stage: Stage) -> Iterator[Measure]:
 
 
 def singles(stage: Stage) -> Iterator[Measure]:
-    """With the extensions hidden, each row is a request of its own."""
+    """With the extensions hidden, each row is a separate request."""
     rows = stage.scale(SINGLE_ROWS)
     with stage.database("backfill_singles") as url:
         fill(url, rows)
@@ -128,7 +128,7 @@ def singles(stage: Stage) -> Iterator[Measure]:
                     ),
                 },
                 must=0.25,
-                note="the second is the plugin's own benchmark of single writes",
+                note="compared with the plugin's own benchmark of single writes",
             )
 
 
@@ -155,7 +155,7 @@ def memory(stage: Stage, few: int) -> Iterator[Measure]:
     )
     yield Measure(
         name="backfill-growth",
-        title=f"resident memory at {many:,} rows, against {few:,}",
+        title=f"resident memory at {many:,} rows, compared with {few:,}",
         unit="MiB",
         contestants={f"{many:,} rows": lambda: peak(many), f"{few:,} rows": lambda: peak(few)},
         must=1.15,
@@ -164,7 +164,7 @@ def memory(stage: Stage, few: int) -> Iterator[Measure]:
 
 
 class Command:
-    """The command as a process of its own, its start included."""
+    """The command as a separate process, including its startup."""
 
     def __init__(
         self, folder: Path, database_url: str, plugin_url: str, module: str = "backfill.cli"

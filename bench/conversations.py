@@ -129,7 +129,7 @@ def appends(stage: Stage) -> Iterator[Measure]:
         )
         yield Measure(
             name="append_one",
-            title="append into one conversation by 32 writers, against 200",
+            title="append to one conversation by 32 writers, compared with 200 conversations",
             unit="messages/s",
             contestants={"one": lambda: over(single), "200": lambda: over(spread)},
             must=0.3,
@@ -154,7 +154,7 @@ def reading(stage: Stage) -> Iterator[Measure]:
         ):
             yield Measure(
                 name=name,
-                title=f"{title}, p50 against 100 messages",
+                title=f"{title}, p50, compared with 100 messages",
                 unit="ms",
                 contestants={
                     "this": lambda conversation=conversation: context(conversation),  # type: ignore[misc]
@@ -178,7 +178,7 @@ def listing(stage: Stage) -> Iterator[Measure]:
 
         yield Measure(
             name="list",
-            title="list of conversations, user with 10,000, p50 against 100",
+            title="list of conversations, user with 10,000, p50, compared with 100",
             unit="ms",
             contestants={"10,000": lambda: page("many"), "100": lambda: page("few")},
             better="lower",
@@ -203,7 +203,7 @@ def searching(stage: Stage) -> Iterator[Measure]:
 
         yield Measure(
             name="search",
-            title="search over 2,000 visible conversations, p50 against 20",
+            title="search over 2,000 visible conversations, p50, compared with 20",
             unit="ms",
             contestants={"2,000": lambda: search("many"), "20": lambda: search("few")},
             better="lower",

@@ -110,7 +110,7 @@ def speed(stage: Stage) -> Iterator[Measure]:
                     ),
                 },
                 better="lower",
-                note="our own table is faster to scan, too, because it keeps embeddings in the row",
+                note="a scan of our table is faster too, because it stores embeddings in the row",
                 must=10,
                 aim=30,
             )

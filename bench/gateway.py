@@ -88,7 +88,7 @@ class _User:
 
 
 class _Texts:
-    """What people and assistants say, and what is asked of it later."""
+    """What people and assistants say, and later questions about it."""
 
     def __init__(self, seed: int = 7) -> None:
         self._random = random.Random(seed)
@@ -149,7 +149,7 @@ def _add(stage: Stage, gateway: str, database: str, users: list[_User], texts: _
     ours()
     return Measure(
         name="gateway_add",
-        title=f"add of two messages, {CONNECTIONS} connections, against inserts of one row",
+        title=f"add of two messages, {CONNECTIONS} connections, compared with single-row inserts",
         unit="requests/s",
         contestants={
             "gateway": ours,
@@ -163,7 +163,7 @@ def _add(stage: Stage, gateway: str, database: str, users: list[_User], texts: _
 
 
 def _turn(stage: Stage, gateway: str, plugin: str, user: _User, texts: _Texts) -> Measure:
-    """A chat that goes on: what it costs to have another turn of it in memory."""
+    """A continuing chat: the cost of remembering one more turn."""
     session = chat("turns")
     namespace = "workspace:turns"
     asyncio.run(_make(plugin, namespace))
@@ -187,7 +187,7 @@ def _turn(stage: Stage, gateway: str, plugin: str, user: _User, texts: _Texts) -
 
     return Measure(
         name="gateway_turn",
-        title="add + flush of a turn, p50 against two writes to the plugin",
+        title="add + flush of a turn, p50, compared with two writes to the plugin",
         unit="ms",
         contestants={"gateway": ours, "plugin": theirs},
         better="lower",
@@ -216,7 +216,7 @@ def _search(
 
     yield Measure(
         name="gateway_search",
-        title=f"search in one chat with {rows:,} memories, against the plugin asked directly",
+        title=f"search in one chat with {rows:,} memories, compared with the plugin itself",
         unit="searches/s",
         contestants={
             "gateway": partial(search, gateway, asked),
@@ -246,7 +246,7 @@ def _all_memory(
     yield Measure(
         name="gateway_all_memory",
         title=f"search of all_user_memory, p50, user with {many:,} sessions of {_TURNS} turns"
-        f" against {_FEW} sessions",
+        f", compared with {_FEW} sessions",
         unit="ms",
         contestants={
             f"{sessions:,} sessions": partial(p50, prepared(sessions)) for sessions in (many, _FEW)
@@ -286,7 +286,7 @@ def _mem0(stage: Stage, gateway: str, users: list[_User], texts: _Texts) -> Iter
 
         yield Measure(
             name="gateway_mem0_search",
-            title=f"search among {len(turns):,} turns, against mem0",
+            title=f"search among {len(turns):,} turns, compared with mem0",
             unit="searches/s",
             contestants={
                 "gateway": lambda: send(
@@ -296,21 +296,21 @@ def _mem0(stage: Stage, gateway: str, users: list[_User], texts: _Texts) -> Iter
             },
             must=10,
             aim=30,
-            note="mem0 is called inside its client, with Qdrant in the same process, without HTTP",
+            note="mem0 runs in the client process, with Qdrant, without HTTP",
         )
         yield Measure(
             name="gateway_mem0_add",
-            title="add of a turn, against add of mem0",
+            title="add of a turn, compared with mem0's add",
             unit="turns/s",
             contestants={"gateway": add, "mem0": their_add},
             must=10,
             aim=30,
-            note="mem0 with infer=False and an embedder that costs nothing; its turn is searchable,"
-            " ours is durable and waits for a flush",
+            note="mem0 with infer=False and an embedder that costs nothing; its turn is searchable"
+            " at once, while ours is durable and becomes searchable with a flush",
         )
         yield Measure(
             name="gateway_mem0_flush",
-            title="add + flush of a turn, searchable afterwards, against add of mem0",
+            title="add + flush of a turn, searchable afterwards, compared with mem0's add",
             unit="turns/s",
             contestants={"gateway": remember, "mem0": their_add},
         )

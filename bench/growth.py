@@ -33,7 +33,7 @@ def measures(stage: Stage) -> Iterator[Measure]:
                 send(plugins[size], asked[size], connections=CONNECTIONS, seconds=1)
             yield Measure(
                 name=f"growth: {kind}",
-                title=f"{kind}: p50 at {sizes[0]:,} rows against {sizes[1]:,}",
+                title=f"{kind}: p50 at {sizes[0]:,} rows, compared with {sizes[1]:,}",
                 unit="ms",
                 contestants={
                     f"{size:,}": partial(_latency, plugins[size], asked[size], stage.seconds)

@@ -1,4 +1,4 @@
-"""A measure: contestants that do the same work, run in turns, and what their ratio must reach."""
+"""A measure: contestants that do the same work in turns, and the ratio that must be reached."""
 
 import math
 import statistics
@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-# How often the median lies outside the extremes of five turns.
+# The chance that the true median is outside the extremes of five rounds.
 _DOUBT = 2 * 0.5**5
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What one turn of one contestant gave: the figure that counts, and others worth a look."""
+    """The result of one turn of one contestant: the figure that counts, and details."""
 
     value: float
     details: Mapping[str, float] = field(default_factory=dict)
@@ -20,11 +20,11 @@ class Sample:
 
 @dataclass(frozen=True)
 class Measure:
-    """Contestants do the same; the first is divided by the second, and in a note by the others.
+    """Contestants do the same work; the first is divided by the second, and in a note by others.
 
-    Where `better` is "lower" the ratio is turned round, so that more is always better for the
-    first. `at_most` is for a ratio, or a figure without a contestant, that must stay below `must`.
-    `note` says under the table why a figure is what it is.
+    If `better` is "lower" the ratio is inverted, so that more is always better for the first.
+    `at_most` is for a ratio, or a figure without a second contestant, that must stay below `must`.
+    `note` explains the figure below the table.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Result:
         return statistics.median(sample.value for sample in self.samples[contestant])
 
     def spread(self, contestant: str) -> float:
-        """The distance between the extremes, as a part of the median."""
+        """The distance between the extremes, relative to the median."""
         values = [sample.value for sample in self.samples[contestant]]
         return (max(values) - min(values)) / (statistics.median(values) or 1)
 
@@ -59,7 +59,7 @@ class Result:
 
     @property
     def ratios(self) -> list[float]:
-        """Ours against the other, turn by turn: what disturbs one turn disturbs both."""
+        """Ours divided by the other, round by round, so that noise affects both alike."""
         names = list(self.samples)
         if len(names) < 2:
             return [sample.value for sample in self.samples[names[0]]]
@@ -78,22 +78,17 @@ class Result:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Between these the ratio lies: as surely as in five turns, or less so in fewer.
+        """The range that contains the true ratio with the probability `confidence`.
 
-        Of nine turns or more the extremes are left out, so that more turns tell more.
+        With nine rounds or more the extremes are left out, so that more rounds tell more.
         """
-        turns = len(self.ratios)
-        outside = [
-            sum(math.comb(turns, rank) for rank in range(left_out + 1)) / 2 ** (turns - 1)
-            for left_out in range(turns // 2)
-        ]
-        left_out = max(0, sum(doubt <= _DOUBT for doubt in outside) - 1)
+        left_out = _left_out(len(self.ratios))
         ordered = sorted(self.ratios)
         return ordered[left_out], ordered[-1 - left_out]
 
     @property
     def verdict(self) -> str:
-        """`reached`, `missed`, `too noisy to tell`, or nothing where no target was set."""
+        """`reached`, `missed`, `too noisy to tell`, or nothing if there is no target."""
         must = self.measure.must
         if must is None:
             return ""
@@ -103,8 +98,24 @@ class Result:
         return "too noisy to tell" if any(kept) else "missed"
 
 
+def confidence(turns: int) -> float:
+    """How likely the interval of that many rounds contains the true median."""
+    return 1 - _doubt(turns, _left_out(turns))
+
+
+def _left_out(turns: int) -> int:
+    """How many values to drop at each end of the interval."""
+    doubts = [_doubt(turns, left_out) for left_out in range(turns // 2)]
+    return max(0, sum(doubt <= _DOUBT for doubt in doubts) - 1)
+
+
+def _doubt(turns: int, left_out: int) -> float:
+    outside = sum(math.comb(turns, rank) for rank in range(left_out + 1))
+    return float(outside / 2 ** (turns - 1))
+
+
 def take_turns(measure: Measure, repeats: int, tell: Callable[[str], None]) -> Result:
-    """Run the contestants in turns; every round begins with another one."""
+    """Run the contestants in turns; every round starts with a different one."""
     samples: dict[str, list[Sample]] = {name: [] for name in measure.contestants}
     names = list(measure.contestants)
     for turn in range(repeats):

@@ -22,7 +22,7 @@ USER = "bench"
 
 
 def open_memory(folder: str) -> Any:
-    """A `Memory` that keeps everything in the folder and asks nobody."""
+    """A `Memory` that stores everything in the folder and calls no server."""
     EmbedderFactory.provider_to_class["fake"] = f"{__name__}.FakeEmbedder"
     store = {"path": f"{folder}/qdrant", "on_disk": True, "embedding_model_dims": DIMENSION}
     config = MemoryConfig(

@@ -71,7 +71,7 @@ def measures(stage: Stage) -> Iterator[Measure]:
                         connections=CONNECTIONS,
                         seconds=stage.seconds,
                     ),
-                    "the naive form in pgbench": lambda: pgbench.run(
+                    "a naive query in pgbench": lambda: pgbench.run(
                         url,
                         script(_NAIVE, "20"),
                         connections=CONNECTIONS,

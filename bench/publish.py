@@ -1,6 +1,6 @@
-"""`make figures`: put the last results of `make bench` into the pages, and keep them beside.
+"""`make figures`: copy the last results of `make bench` into the docs.
 
-Figures come from here only. Nobody types one into a page.
+This is the only way figures get into a page. Nobody types one by hand.
 """
 
 import re
@@ -26,12 +26,12 @@ def whole_table() -> str:
 
 
 def places(text: str) -> list[re.Match[str]]:
-    """Where figures go: the mark, what stands there now, the closing mark."""
+    """Where figures go: the opening mark, the current text, the closing mark."""
     return list(_PLACE.finditer(text))
 
 
 def fill(page: Path, table: str) -> None:
-    """Replace what stands between the marks of a page."""
+    """Replace the text between the marks of a page."""
     text = page.read_text("utf-8")
     filled = _PLACE.sub(lambda found: f"{found[1]}{table}{found[3]}", text)
     if len(places(text)) != 1:

@@ -72,8 +72,9 @@ def measures(stage: Stage) -> Iterator[Measure]:
                 send(plugin, questions + rare, connections=_CONNECTIONS, seconds=1)
                 yield Measure(
                     name=f"question {words}/{name}",
-                    title=f"p50 of a question of {words} words against a rare word,"
-                    f" {rows:,} rows in {'one namespace' if count == 1 else '200, of which 3'}",
+                    title=f"p50 of a question of {words} words, compared with a rare word,"
+                    f" {rows:,} rows in"
+                    f" {'one namespace' if count == 1 else '200 namespaces, 3 searched'}",
                     unit="ms",
                     contestants={
                         "question": partial(_p50, plugin, questions, stage.seconds),

@@ -51,7 +51,7 @@ def measures(stage: Stage) -> Iterator[Measure]:
         asyncio.run(_fill(database, plugin, "bench", rows))
         yield Measure(
             name="recall_bare",
-            title="Recall's proxy without memory against Starlette + httpx",
+            title="proxy without memory, compared with Starlette + httpx",
             unit="requests/s",
             contestants={
                 "memory-recall": partial(_skipped, url, stage.seconds),
@@ -62,7 +62,7 @@ def measures(stage: Stage) -> Iterator[Measure]:
         )
         yield Measure(
             name="recall_added",
-            title=f"p50 added by recalling, {rows:,} memories of the key",
+            title=f"p50 added by recall, {rows:,} memories of the key",
             unit="ms",
             contestants={"memory-recall": partial(_added, url, stage.seconds)},
             better="lower",
@@ -83,7 +83,7 @@ def measures(stage: Stage) -> Iterator[Measure]:
         with _litellm(stage, model) as other:
             yield Measure(
                 name="recall_litellm",
-                title="Recall with memory against the LiteLLM proxy without",
+                title="proxy with memory, compared with the LiteLLM proxy without",
                 unit="requests/s",
                 contestants={
                     "memory-recall": partial(_recalling, url, stage.seconds),
@@ -97,7 +97,7 @@ def measures(stage: Stage) -> Iterator[Measure]:
         asyncio.run(_fill(database, plugin, "many", many))
         yield Measure(
             name="recall_listing",
-            title=f"Page 1 with stats, {many:,} memories against {few:,}",
+            title=f"first page with stats, {many:,} memories, compared with {few:,}",
             unit="× longer",
             contestants={"memory-recall": partial(_listing_grows, url, stage.seconds)},
             better="lower",
@@ -107,7 +107,7 @@ def measures(stage: Stage) -> Iterator[Measure]:
         )
     yield Measure(
         name="recall_extraction",
-        title="Facts of 64 KiB of prose",
+        title="fact extraction from 64 KiB of prose",
         unit="ms",
         contestants={"extract_facts_from_text": _extraction},
         better="lower",
@@ -262,7 +262,7 @@ def _litellm(stage: Stage, model: str) -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     quiet = {"LITELLM_LOG": "ERROR", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-    # It has no keys to check here, which spares it work.
+    # It has no keys to check here, which saves it work.
     open_to_all = {"LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true"}
     log = stage.folder / "litellm.log"
     with log.open("wb") as output:

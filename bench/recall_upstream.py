@@ -1,4 +1,4 @@
-"""A model server that answers at once: what is measured is who stands before it.
+"""A model server that answers at once, so that only what is in front of it is measured.
 
 `python -m bench.recall_upstream` prints its port. A request with `"stream":true` gets a stream.
 """

@@ -9,11 +9,11 @@ from statistics import median
 from rich.console import Console
 from rich.table import Table
 
-from bench.measure import Result
+from bench.measure import Result, confidence
 
 
 def as_json(results: Sequence[Result], machine: dict[str, object]) -> str:
-    """Everything that was measured, turn by turn."""
+    """Everything that was measured, round by round."""
     document = {
         "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": machine,
@@ -47,7 +47,7 @@ def as_json(results: Sequence[Result], machine: dict[str, object]) -> str:
 
 
 def rows(results: Sequence[Result]) -> list[list[str]]:
-    """The table: work, ours, the other, their ratio, what it must reach, what came of it."""
+    """The table: work, ours, the other, their ratio, the target, the verdict."""
     return [
         [
             result.measure.title,
@@ -61,16 +61,17 @@ def rows(results: Sequence[Result]) -> list[list[str]]:
 
 
 _WIDTH = 150
-HEADINGS = ["Work", "First", "Second", "Ratio", "Target", "Verdict"]
+HEADINGS = ["Work", "Measured", "Compared with", "Ratio", "Target", "Verdict"]
 
 
 def as_markdown(results: Sequence[Result], machine: dict[str, object]) -> str:
-    """The same table for the docs, with what it was measured on."""
+    """The same table for the docs, with the machine it was measured on."""
     measured = (
-        f"Measured on {machine['cores']} cores with {machine['memory_gib']} GiB, Python"
-        f" {machine['python']}, embedded PostgreSQL with fsync on, load by {machine['generator']},"
-        f" {machine['repeats']} turns of {machine['seconds']} s each: medians, and in brackets"
-        " the distance between the extremes; behind a ratio, where it lies in 15 of 16 cases."
+        f"Measured on {machine['cores']} cores with {machine['memory_gib']} GiB of memory, Python"
+        f" {machine['python']}, embedded PostgreSQL with fsync on, load from"
+        f" {machine['generator']}, {machine['repeats']} rounds of {machine['seconds']} s. Each"
+        " figure is the median, with the distance between the extremes in parentheses. The range"
+        f" after a ratio is its {confidence(int(str(machine['repeats']))):.0%} confidence interval."
     )
     lines = [
         measured,
@@ -87,7 +88,7 @@ def as_markdown(results: Sequence[Result], machine: dict[str, object]) -> str:
 
 
 def show(results: Sequence[Result]) -> None:
-    table = Table(*HEADINGS, title="memory-plugins, side by side")
+    table = Table(*HEADINGS, title="memory-plugins benchmarks")
     for row in rows(results):
         colour = {"reached": "green", "missed": "red", "too noisy to tell": "yellow"}.get(row[-1])
         table.add_row(*row, style=colour)
@@ -110,7 +111,7 @@ def _contestants(result: Result) -> list[str]:
 
 
 def _notes(result: Result) -> list[str]:
-    """Why a figure is what it is: what is known beforehand, and what the processors did."""
+    """Notes that explain a figure: known differences, and processor time."""
     first, *others = result.samples
     known = [
         f"{median(result.ratios_to(other)):.3g} × as fast as {other}" for other in others[1:]
@@ -118,12 +119,10 @@ def _notes(result: Result) -> list[str]:
     plugin, postgres = result.detail(first, "plugin_us"), result.detail(first, "postgres_us")
     if plugin is None or postgres is None:
         return known
-    spent = f"of the processors a request takes {_number(plugin)} µs for the plugin"
+    spent = f"a request takes {_number(plugin)} µs of processor time in our processes"
     later = result.detail(first, "later_us")
-    afterwards = (
-        "" if later is None else f", and {_number(later)} µs after the turn to sort in words"
-    )
-    return [*known, f"{spent} and {_number(postgres)} µs for PostgreSQL{afterwards}"]
+    afterwards = "" if later is None else f", and {_number(later)} µs afterwards to index the words"
+    return [*known, f"{spent} and {_number(postgres)} µs in PostgreSQL{afterwards}"]
 
 
 def _ratio(result: Result) -> str:

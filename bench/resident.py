@@ -21,7 +21,7 @@ def of_worker(
         return
     yield Measure(
         name=name,
-        title=f"resident memory of a worker of the {contestant} under this load",
+        title=f"resident memory of a {contestant} worker under this load",
         unit="MiB",
         contestants={contestant: partial(Sample, peak / 2**20)},
         must=150,

@@ -81,7 +81,7 @@ def measures(stage: Stage) -> Iterator[Measure]:
                             connections=CONNECTIONS,
                             seconds=stage.seconds,
                         ),
-                        "the plain form in pgbench": partial(
+                        "a plain query in pgbench": partial(
                             pgbench.run,
                             url,
                             _script(texts, 1),
@@ -101,7 +101,7 @@ def measures(stage: Stage) -> Iterator[Measure]:
                     "plugin": lambda: as_memories(
                         send_writes(plugin, url, batches, connections=4, seconds=stage.seconds)
                     ),
-                    "the plain form in pgbench": lambda: as_memories(
+                    "a plain query in pgbench": lambda: as_memories(
                         pgbench.run(
                             url, _script(made[60], BATCH), connections=4, seconds=stage.seconds
                         )

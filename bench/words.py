@@ -70,7 +70,7 @@ def measures(stage: Stage) -> Iterator[Measure]:
                     unit="requests/s",
                     contestants={
                         "plugin": partial(through, plugin, asked),
-                        "the plain form in pgbench": partial(directly, url, scripted(plain.SEARCH)),
+                        "a plain query in pgbench": partial(directly, url, scripted(plain.SEARCH)),
                         "our statement in pgbench": partial(
                             directly, url, scripted(sql.load("search_text"))
                         ),
@@ -79,7 +79,7 @@ def measures(stage: Stage) -> Iterator[Measure]:
                 )
             yield Measure(
                 name="text common/rare",
-                title="p50 of two common words against that of a rare word",
+                title="p50 of two common words, compared with a rare word",
                 unit="ms",
                 contestants={
                     "common": lambda: _p50(through(plugin, common)),

@@ -94,7 +94,7 @@ class Breaker:
         if probe:
             self._probing = False
         elif self._opened_at is not None:
-            # A call from before the breaker opened: it must not prolong the rest.
+            # A call from before the breaker opened: it must not prolong the pause.
             return
         self._count += 1
         if probe or self._count >= self._allowed:

@@ -197,7 +197,7 @@ class MemoryClient:
         return read_answer(SearchResponse, await self.search_bytes(request, timeout=timeout))
 
     async def search_bytes(self, request: SearchRequest, *, timeout: float | None = None) -> bytes:
-        """The answer to the same as it came, for a caller in a hurry who checks it by itself.
+        """The unparsed response to the same search, for a caller that validates it itself.
 
         What is doubtful in it is for `read_answer` to judge.
         """
@@ -421,7 +421,7 @@ class MemoryClient:
     async def _fit_all(
         self, operation: str, bodies: Sequence[AnyModel], deadline: float
     ) -> list[AnyModel]:
-        """The bodies without what the plugin would ignore; `on_left_out` is told once."""
+        """The bodies without what the plugin would ignore; `on_left_out` is called once."""
         if not any(is_gated(body) for body in bodies):
             return list(bodies)
         capabilities = await self._capabilities(deadline)

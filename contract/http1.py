@@ -80,7 +80,7 @@ class AnswerReader:
     def keeps_connection(self) -> bool:
         """Whether the connection can carry another request, once the answer is whole."""
         if self._to_end or self._buffer:
-            # Bytes after the answer belong to nothing that was asked.
+            # Bytes after the response belong to no request.
             return False
         lower = self._head.lower()
         connection = _header(lower, b"connection")
@@ -198,7 +198,7 @@ class AnswerReader:
         return Answer(self._status, self._head, body)
 
     def _decoded(self, body: bytes) -> bytes:
-        """Some proxies compress what nobody asked them to compress."""
+        """Some proxies compress responses although nobody asked them to."""
         encoding = _header(self._head.lower(), b"content-encoding")
         if encoding == b"identity":
             return body

@@ -138,7 +138,7 @@ def _message(row: Any) -> str:
         return str(row["ctx"]["error"])
     if kind in _MESSAGES:
         return _MESSAGES[kind]
-    # A list is counted "after validation, not 0", which says nothing to whoever sent it.
+    # "after validation, not 0" means nothing to the sender of a list.
     text: str = row["msg"].partition(" after validation")[0]
     for start in ("Input should ", "String should ", "List should ", "Dictionary should "):
         if text.startswith(start):

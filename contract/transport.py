@@ -33,7 +33,7 @@ MAX_CONNECTIONS = 100
 # Idle for longer, and a server with the usual 5 s may be about to close it: a request that meets
 # a closing connection fails, and a write without an id cannot be repeated.
 _IDLE_SECONDS = 3.0
-# What may stand in a path as it is, the percent sign of what is encoded already included.
+# Characters allowed in a path, including the percent sign of what is already encoded.
 _UNREADABLE = (UnreadableAnswer, UndecodableBody, AnswerTooLarge)
 _SAFE = "/?:@!$&'()*+,;=%-._~[]"
 
@@ -188,7 +188,7 @@ class _Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         reader = self._reader
         if reader is None:
-            # Nobody asked for it, so nobody can tell what the next bytes answer.
+            # An unsolicited response: it is unclear which request the next bytes answer.
             self.close()
             return
         try:
@@ -244,5 +244,5 @@ def _header_block(headers: tuple[tuple[str, str], ...]) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _encoded(path: str) -> str:
-    """The path with everything percent-encoded that may not stand in a request line."""
+    """The path, with every character percent-encoded that a request line does not allow."""
     return quote(path, safe=_SAFE)

@@ -127,7 +127,7 @@ def _envelope(answer: Answer, hidden: Collection[str]) -> tuple[str, dict[str, A
     try:
         error = Error.model_validate_json(answer.body)
     except ValidationError:
-        # Whatever it is, a proxy's page or the request echoed back, it does not belong in a log.
+        # It may be a proxy's page or the request echoed back; it does not belong in a log.
         return f"the plugin answered {answer.status} without an Error envelope", None
     return _without(hidden, error.message), _hide(hidden, error.details)
 

@@ -25,7 +25,7 @@ class Level(IntEnum):
 
 
 GRANTABLE = ("manager", "writer", "reader")
-"""What can be shared; an owner is made by a transfer."""
+"""The levels that can be granted; only a transfer makes an owner."""
 
 
 def level_of(word: str) -> Level:

@@ -40,7 +40,7 @@ class _Json(Response):
 
 
 def encode(body: Any) -> bytes:
-    """JSON; asyncpg has a class of its own for UUIDs, which orjson would not know."""
+    """JSON; orjson does not know asyncpg's own class for UUIDs."""
     return orjson.dumps(body, default=str, option=orjson.OPT_UTC_Z)
 
 
@@ -146,7 +146,7 @@ def recording(row: Row) -> dict[str, Any]:
 
 
 def text_of(content: Any) -> str:
-    """What a message says in words: a string, or the text parts of a list."""
+    """The text of a message: a string, or the text parts of a list."""
     if isinstance(content, str):
         return content
     return "\n".join(part["text"] for part in content if part.get("type") == "text")

@@ -1,4 +1,4 @@
-"""The application: its endpoints, what it holds open, and how failures are told."""
+"""The application: its endpoints, what it keeps open, and how failures are reported."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -60,7 +60,7 @@ def create_app(settings: Settings) -> ASGIApp:
     """The service on a database whose schema is up to date."""
     metrics = Metrics("memory_conversations")
     database = Database(settings, name=NAME, search_path=SCHEMA.name, session=SESSION)
-    # A plugin that is back is asked again soon: the outbox has been waiting for it.
+    # Retry soon after the plugin is back: the outbox has been waiting for it.
     breaker = Breaker(rest=_BREAKER_SECONDS)
     plugin = MemoryClient(settings.plugin_url, token=settings.plugin_token, breaker=breaker)
     access = Access(database)
@@ -140,7 +140,7 @@ class ByRawPath:
 
 
 def refusal(error: Exception, _scope: Scope) -> Response | None:
-    """The Error object for whatever went wrong; None for what nobody expected."""
+    """The Error object for a known failure; None for an unexpected one."""
     match error:
         case Refusal():
             response = answer(error.status, envelope(error.code, error.message, error.details))

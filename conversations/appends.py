@@ -30,7 +30,7 @@ from postgres.errors import StoreUnavailable
 
 # One statement at a time makes the largest batches, and what one costs is mostly its beginning.
 _AT_ONCE = 1
-# Conversations that are waited for, each on a connection of its own.
+# Locked conversations, each on its own connection.
 _WAITED_FOR = 4
 _MAX_ROWS = 1000
 _MAX_CHARACTERS = 8 * 1024 * 1024
@@ -152,7 +152,7 @@ class Appends:
             self._release({group[0].conversation})
 
     def _release(self, conversations: set[UUID]) -> None:
-        """What has come for these meanwhile may be written now."""
+        """What has arrived for these in the meantime may be written now."""
         self._under_way -= conversations
         self._ready.extend(one for one in conversations if one in self._queues)
         self._rounds.start()
@@ -187,7 +187,7 @@ class Appends:
         return left
 
     async def _store_alone(self, group: list[_Append]) -> None:
-        """One conversation, waiting for whoever has locked it."""
+        """One conversation, waiting for its lock."""
         try:
             placed = await self._write(_WAITING, group)
         except DATA_FAULTS as error:
@@ -249,7 +249,7 @@ async def stored(database: Database, ids: Sequence[UUID]) -> dict[UUID, Row]:
 
 @contextmanager
 def _answering(group: list[_Append]) -> Iterator[None]:
-    """What goes wrong is told to all who wait."""
+    """Report a failure to all waiting callers."""
     try:
         yield
     except BaseException as error:

@@ -37,7 +37,7 @@ class Rounds:
         self.start()
 
     async def _run(self) -> None:
-        # Whatever else becomes ready in this turn of the loop comes along.
+        # Everything that becomes ready in this turn of the loop joins the batch.
         await asyncio.sleep(0)
         await self._work()
 

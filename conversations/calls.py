@@ -27,7 +27,7 @@ CONVERSATION = "conversationId"
 
 @dataclass(slots=True)
 class Call:
-    """A request that was let in. `grant` is the conversation, where the path names one.
+    """An authorised request. `grant` is the conversation, if the path names one.
 
     Of an endpoint that decides with what it writes it is None: `enter` decides without.
     """
@@ -94,7 +94,7 @@ class Call:
         return _header(self.scope, name)
 
     async def fields(self) -> Fields:
-        """The body, a JSON object whatever its content type says."""
+        """The body, read as a JSON object regardless of its content type."""
         return Fields(exact.load_body(await _body(self.receive)))
 
 

@@ -53,7 +53,7 @@ class Draft(NamedTuple):
         return self._replace(epoch=epoch)
 
     def row(self, conversation: UUID, further: int) -> tuple[Any, ...]:
-        """A message of append_messages.sql: so many places after the first one there."""
+        """A message for append_messages.sql, at an offset from the first one there."""
         return (
             self.id,
             conversation,
@@ -124,7 +124,7 @@ def user_draft(fields: Fields, user: str) -> Draft:
 def agent_drafts(
     fields: Fields, agent: str, user: str | None, *, default_channel: str | None = None
 ) -> list[Draft]:
-    """The list of a request of an agent; an id may stand in it once."""
+    """The messages of an agent's request; an id may occur only once."""
     if not fields.has("messages") or fields.raw("messages") is None:
         raise fields.refuse("messages", "is required")
     drafts = [

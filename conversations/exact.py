@@ -1,4 +1,4 @@
-"""JSON whose numbers come back as they were sent, whatever their size.
+"""JSON whose numbers come back exactly as they were sent.
 
 A number is kept as the characters it was written with: reading it into a float or an integer of
 64 bits would change it.
@@ -18,7 +18,7 @@ Number = orjson.Fragment
 
 
 class NotANumber:
-    """NaN or Infinity, which JSON does not have: kept until the field it stands in is known."""
+    """NaN or Infinity, which JSON does not have: kept until its field is known."""
 
     def __init__(self, name: str) -> None:
         self.name = name

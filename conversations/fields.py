@@ -26,7 +26,7 @@ _WHOLE = re.compile(r"-?\d{1,18}(?:\.0+)?", re.ASCII)
 
 
 class Fields:
-    """The fields of a JSON object; `within` is where it stands, such as `messages[2]`."""
+    """The fields of a JSON object; `within` is its path, such as `messages[2]`."""
 
     def __init__(self, value: Any, within: str = "") -> None:
         if not isinstance(value, dict):

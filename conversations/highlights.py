@@ -22,7 +22,7 @@ def excerpt(text: str, headline: str | None, query: str) -> str | None:
 
 
 def _find(text: str, query: str) -> tuple[int, int] | None:
-    """Where the query, or the first of its words that is there, stands in the text."""
+    """Where the query, or the first of its words that occurs, is in the text."""
     for part in (query.strip(), *re.findall(r"\w+", query)):
         if part:
             match = re.search(re.escape(part), text, re.IGNORECASE)

@@ -148,7 +148,7 @@ class Index:
         self._told.labels(action).inc(len(run))
 
     async def _write(self, rows: Sequence[Row]) -> None:
-        # Deleted meanwhile, or without words, such as an image: nothing to find.
+        # Deleted in the meantime, or without words, such as an image: nothing to index.
         spoken = [row for row in rows if row["content"] is not None and row["content"].strip()]
         entries = await self._entries(spoken)
         silent = {row["id"] for row in rows} - {entry.id for entry in entries}
@@ -175,7 +175,7 @@ class Index:
         return [entry for entry, result in pairs if isinstance(result, BatchFailure)]
 
     async def _write_each(self, entries: list[_Entry]) -> None:
-        """Each in a request of its own: one after the other in a group, several groups at once."""
+        """Each in its own request: in order within a group, several groups at once."""
         queues: dict[UUID, list[_Entry]] = {}
         for entry in entries:
             queues.setdefault(entry.group, []).append(entry)
@@ -201,7 +201,7 @@ class Index:
                 raise end
 
     async def _write_one(self, entry: _Entry) -> bool:
-        """Alone, into a namespace made anew if it has to be; whether the plugin took it."""
+        """One message, creating the namespace again if needed; whether the plugin accepted it."""
         write = entry.write
         for _ in range(3):
             try:

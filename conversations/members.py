@@ -28,7 +28,7 @@ class Members:
         return answer(200, {"data": data})
 
     async def share(self, call: Call) -> Response:
-        """Let somebody in, or set the level of somebody who is."""
+        """Add a member, or change the level of one."""
         fields = await call.fields()
         user = fields.user("userId")
         if user is None:
@@ -56,7 +56,7 @@ class Members:
         return answer(200, answers.membership(row, call.conversation))
 
     async def remove(self, call: Call) -> Response:
-        """Remove a member, or leave; a transfer to whoever goes is cancelled."""
+        """Remove a member, or leave; cancels a pending transfer to that member."""
         user = call.segment("userId")
         if user != call.user:
             call.require(Level.MANAGER)

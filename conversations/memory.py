@@ -28,7 +28,7 @@ async def newest_epoch(
 async def start_epoch(
     connection: asyncpg.Connection, conversation: Row, agent: str, epoch: int
 ) -> None:
-    """Begin an epoch where the conversation, which must be locked, ends now."""
+    """Start an epoch at the current end of the conversation, which must be locked."""
     await connection.execute(
         load("start_epoch"), conversation["id"], agent, epoch, conversation["next_sequence"]
     )

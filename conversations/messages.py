@@ -46,7 +46,7 @@ class Messages:
         rows = await self._database.fetch(statement, call.conversation, own, low, high, limit + 1)
         more = len(rows) > limit
         rows = sorted(rows[:limit], key=lambda row: row["sequence"])
-        # What was asked for with `after` or `before` lies on the other side of the page.
+        # The message named by `after` or `before` is on the other side of the page.
         earlier, later = (more, before is not None) if backwards else (after is not None, more)
         first = rows[0]["id"] if rows else after or before
         last = rows[-1]["id"] if rows else before or after

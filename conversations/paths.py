@@ -19,7 +19,7 @@ async def on_path(database: Database, conversation: UUID, ids: Sequence[UUID]) -
 
 
 async def check_parents(database: Database, conversation: UUID, drafts: Sequence[Draft]) -> None:
-    """Every parent must be on the path, or stand before its child in the same request."""
+    """Every parent must be on the path, or precede its child in the same request."""
     wanted = {draft.parent for draft in drafts if draft.parent is not None}
     if not wanted:
         return

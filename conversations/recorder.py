@@ -71,7 +71,7 @@ class Piece:
 
 
 class Recorder:
-    """What can be done with recordings, whoever asks."""
+    """The operations on recordings, for all callers."""
 
     def __init__(self, database: Database, text: TextLog, idle: float, retention: float) -> None:
         self._database = database
@@ -177,7 +177,7 @@ class Recorder:
     async def _end(
         self, connection: asyncpg.Connection, row: Row, status: str, ending: str | None
     ) -> Row:
-        """End a recording in progress, both locks held, and store its text where that is asked."""
+        """End a recording in progress, with both locks held, and store its text if requested."""
         row = await self.text.settle(connection, row)
         message = row["message_id"]
         if row["store"]:
@@ -267,7 +267,7 @@ async def _recorded(connection: asyncpg.Connection, key: UUID) -> str:
 
 
 def _check_repeat(row: Row, piece: Piece, text: str) -> Row:
-    """A piece that was recorded before is fine; anything else is told where the end is."""
+    """Accept a piece that was already recorded; otherwise report where the recording ends."""
     start = piece.offset
     if start is not None and start < row["length"]:
         if text[start : start + len(piece.content)] == piece.content:

@@ -98,7 +98,7 @@ class Responses:
         if not is_stream:
             return await self._whole(call, row, offset)
         events = self._tails.follow(row, call.user, offset)
-        # Before the answer begins, so that a store that is busy is a 503 and no broken stream.
+        # Before the response starts, so that a busy store gives a 503 and not a broken stream.
         first = await anext(events, b"")
         rest = until_stopping(call.scope, _continued(first, events))
         return StreamingResponse(rest, media_type="text/event-stream", headers=_STREAM_HEADERS)

@@ -1,4 +1,4 @@
-"""Summaries: what stands for the older part of a path when an agent reads it."""
+"""Summaries, which replace the older part of a path when an agent reads it."""
 
 import asyncpg
 from starlette.responses import Response

@@ -106,7 +106,7 @@ class Tails:
         tail.followers[me] = user
         self._wanted.set()
         try:
-            # Somebody who was let in again after a revocation follows anew.
+            # A member whose access was revoked and restored follows again.
             tail.revoked.discard(user)
             if not await self._open(tail, user) or self._may_not(tail, user):
                 return
@@ -206,7 +206,7 @@ class Tails:
             tail.revoked |= revoked
             if text:
                 tail.add(text)
-            # An end is told after all of the text, which may have grown since the state was read.
+            # Announce the end after all text, which may have grown since the state was read.
             if state["status"] != IN_PROGRESS and tail.length >= state["length"]:
                 is_new = is_new or not tail.is_over
                 tail.status, tail.message = state["status"], state["message_id"]

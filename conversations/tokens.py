@@ -45,7 +45,7 @@ class SignedTokens:
     async def user(self, token: str) -> str:
         keys = 0 if self._keys is None else self._keys.generation
         found = self._known.get(token)
-        # A key that was withdrawn takes its tokens with it: with new keys all are checked again.
+        # A withdrawn key invalidates its tokens: with new keys, all are checked again.
         if found is not None and found[1] > time.time() and found[2] == keys:
             if self._keys is not None:
                 await self._keys.refresh()

@@ -22,7 +22,7 @@ class Transfers:
         self._database = database
 
     async def start(self, call: Call) -> Response:
-        """Offer the group to somebody; one offer at a time."""
+        """Offer the group to a user; one offer at a time."""
         fields = await call.fields()
         recipient = fields.user("newOwnerUserId")
         if recipient is None:

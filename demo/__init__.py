@@ -1,1 +1,1 @@
-"""`make demo`: the whole cutover as a story, on databases that are thrown away afterwards."""
+"""`make demo`: a complete cutover as a story, on temporary databases."""

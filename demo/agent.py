@@ -121,7 +121,7 @@ async def tell(console: Console, gateway: Gateway, directory: Path) -> None:
 
     story.chapter(
         "2. Another day, another session",
-        "This session has no messages from Monday. Before each answer, the agent searches the gateway.",
+        "Monday's messages are not in this session. The agent searches the gateway first.",
     )
     recalled = await story.talk("tuesday", "What is my cat afraid of?", "Trains.")
     _expect(any("Miso" in text for text in recalled), "Monday is recalled on Tuesday")
@@ -164,7 +164,7 @@ async def tell(console: Console, gateway: Gateway, directory: Path) -> None:
 
 def main() -> None:
     logging.getLogger("agent").addHandler(logging.NullHandler())
-    # A demo that is told to end cleans up, too.
+    # Clean up also when the demo is terminated.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="mp-demo-") as name:
         gateway = Gateway(Path(name))

@@ -36,7 +36,7 @@ class Model(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_arguments: object) -> None:
-        """Nothing: what people say is nobody's log."""
+        """Log nothing: messages are private."""
 
 
 def _reply(messages: list[dict[str, str]]) -> str:

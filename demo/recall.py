@@ -35,7 +35,7 @@ def recall(directory: Path, model: str) -> Iterator[str]:
     command = [str(Path(sys.executable).with_name("memory-recall")), "--dev-auth"]
     command += ["--listen", "127.0.0.1:0", "--data-dir", str(directory), "--upstream-url", model]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MEMORY_")}
-    process = subprocess.Popen(  # noqa: S603 - a command of ours
+    process = subprocess.Popen(  # noqa: S603 - our own command
         command, stderr=subprocess.PIPE, text=True, env=environment
     )
     log = cast(IO[str], process.stderr)
@@ -83,7 +83,7 @@ class Story:
         self._console.print(f"         memories in this request: {injected}", style="dim")
 
     def wait_for(self, count: int) -> None:
-        """Until that many memories are stored: learning goes on after the answer."""
+        """Wait until that many memories are stored: learning continues after the answer."""
         deadline = time.monotonic() + _SECONDS
         while len(self.memories()) < count:
             if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""Who may make users: whoever has the admin token; without one, whoever is on this machine."""
+"""Who may create users: callers with the admin token or, without one, on this machine."""
 
 import hmac
 from ipaddress import ip_address
@@ -31,10 +31,10 @@ class Admin:
             raise Forbidden("web pages and proxies may not do this unless an admin token is set")
 
     def require_token(self, request: Request) -> None:
-        """Raises unless the request carries the admin token; without one, nobody does."""
+        """Raises unless the request carries the admin token, and always if there is none."""
         given = request.headers.get("authorization", "").encode("latin-1")
         scheme, _, token = given.strip().partition(b" ")
-        # Compared even where there is none to compare with: the time tells nothing.
+        # Compared even if there is no token, so that the time reveals nothing.
         equal = hmac.compare_digest(token.strip(), self._token or b"\x00")
         if self._token is None or not equal or scheme.lower() != b"bearer":
             raise Unauthorized(_CHALLENGE)

@@ -1,4 +1,4 @@
-"""The application: the endpoints, what they stand on, and how failures are told."""
+"""The application: the endpoints, what they use, and how failures are reported."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""What a flush makes of messages: the memories of a batch, and what a model is to be asked."""
+"""What a flush makes of messages: the memories of a batch, and the questions for a model."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

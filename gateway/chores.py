@@ -34,7 +34,7 @@ class Chores:
         self._idle = idle
 
     async def finish_flushes(self) -> None:
-        """Bring to the plugin what a flush or an upload has left behind."""
+        """Write to the plugin what a flush or an upload has left unfinished."""
         while True:
             due = await self._fetch("due_batches")
             await self._each(
@@ -43,7 +43,7 @@ class Chores:
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def flush_idle(self) -> None:
-        """Flush the buffers that nobody has flushed for as long as the setting says."""
+        """Flush the buffers that have been idle for longer than `--idle-flush`."""
         if not self._idle:
             return
         pause = min(max(self._idle / 4, 0.2), 5.0)
@@ -53,7 +53,7 @@ class Chores:
             await asyncio.sleep(pause)
 
     async def finish_deletions(self) -> None:
-        """Go on with what the plugin has not confirmed."""
+        """Retry the deletions that the plugin has not confirmed."""
         while True:
             await self._each(await self._fetch("due_deletions", None), self._deletion.carry_out)
             users = await self._fetch("deleted_users")

@@ -25,7 +25,7 @@ from gateway.wire import Request
 from postgres.database import Database
 from postgres.errors import StoreUnavailable
 
-# How long a caller waits for the plugin before it is told that the deletion is under way.
+# How long a caller waits for the plugin before it gets 202.
 _PATIENCE_SECONDS = 8.0
 _SESSIONS_AT_ONCE = 100
 
@@ -84,7 +84,7 @@ class Deletion:
             return False  # an add that had begun before has made a session just now
 
     async def carry_out(self, row: Any) -> bool:
-        """Tell the plugin; when it cannot be told now, somebody tries again later."""
+        """Delete in the plugin; if that fails now, a chore retries it later."""
         try:
             async with self._locks.hold(row["session"]):
                 if row["memory_id"] is None:
@@ -100,7 +100,7 @@ class Deletion:
         return True
 
     async def _patiently(self, work: Coroutine[Any, Any, bool]) -> bool:
-        """What comes of it, or False when it takes long; it goes on all the same."""
+        """Its result, or False if it takes too long; it continues in the background."""
         task = asyncio.ensure_future(work)
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)

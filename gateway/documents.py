@@ -1,4 +1,4 @@
-"""Reads one file and prints its chunks: `python -m gateway.documents`, a process of its own.
+"""Reads one file and prints its chunks: `python -m gateway.documents`, a separate process.
 
 The file is the standard input; the argument is a JSON object with `format`, `charset` and `redact`.
 What is printed is a JSON object with `chunks`, or with `error`, a sentence for whoever uploaded it.

@@ -233,7 +233,7 @@ async def _object(request: Request) -> dict[str, Any]:
 
 
 def _fields(form: FormData) -> dict[str, str]:
-    """The fields of a form beside its file. One that is there twice must say the same."""
+    """The fields of a form, without its file. A repeated field must have the same value."""
     fields: dict[str, str] = {}
     for name, value in form.multi_items():
         if isinstance(value, str) and fields.setdefault(name, value) != value:

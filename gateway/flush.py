@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """How much a flush took from the buffer, and made of it."""
+    """How many messages a flush took from the buffer, and how many memories it made."""
 
     messages: int = 0
     memories: int = 0
@@ -149,7 +149,7 @@ class Flush:
         return await self._bring(held, session)
 
     async def _take(self, session: _Session, rows: list[Any]) -> Batch:
-        """Fix what is taken, durably and on a connection of its own: the plugin is next."""
+        """Record what is taken, durably and on its own connection, before the plugin is called."""
         batch = Batch(uuid4(), session.name)
         messages = [
             Message(row["role"], row["sender_id"], row["sent_at"], row["content"]) for row in rows

@@ -48,7 +48,7 @@ class Locks:
 
     @asynccontextmanager
     async def hold(self, session: int) -> AsyncIterator["Held"]:
-        """Nobody else changes the session in the plugin until the end of the context."""
+        """No other process changes the session in the plugin until the end of the context."""
         async with (
             self._in_this_worker(session),
             self._slots,

@@ -73,7 +73,7 @@ class Messages:
         }
 
     async def _add(self, given: Credentials, request: AddRequest) -> int:
-        """Without asking first who it is, where that is remembered: the statement makes sure."""
+        """Add for a user whose key was checked recently; the statement itself verifies it again."""
         user = self._users.remembered(given)
         if user is not None:
             try:

@@ -1,4 +1,4 @@
-"""What the gateway counts, beside its requests."""
+"""The metrics of the gateway, in addition to its requests."""
 
 from serving.metrics import Metrics
 

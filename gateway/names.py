@@ -42,7 +42,7 @@ class SessionName:
         return f"custom:gw:{_hash_of_user(self.user_id)}:{part}:{secrets.token_hex(16)}"
 
     def metadata(self) -> dict[str, str]:
-        """The clear ids, for whoever looks at the plugin."""
+        """The ids in clear text, for people who inspect the plugin."""
         return {
             "user_id": self.user_id,
             "app_id": self.app_id,

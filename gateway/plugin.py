@@ -72,7 +72,7 @@ class Found(NamedTuple):
 
 
 class Plugin:
-    """One plugin. Its failures come out as the exceptions of `contract`."""
+    """One plugin. Its failures are raised as the exceptions of `contract`."""
 
     def __init__(self, url: str, token: str | None, client: MemoryClient | None = None) -> None:
         self._client = client or MemoryClient(
@@ -105,7 +105,7 @@ class Plugin:
             try:
                 written |= await self._write_part(session, namespace, part)
             except NotFound:
-                # Somebody has deleted the namespace in the plugin: make it again, once.
+                # The namespace was deleted in the plugin: create it again, once.
                 await self._make(session, namespace)
                 written |= await self._write_part(session, namespace, part)
         return written

@@ -1,4 +1,4 @@
-"""Work for many callers at once: whoever comes while a round runs takes part in the next.
+"""Work for many callers at once: callers that arrive during a round join the next one.
 
 Of what a small statement costs, the way to the database and its commit are the larger part, and a
 round shares them. Nobody waits for company: who finds no round running goes alone and at once.

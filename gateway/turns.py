@@ -8,7 +8,7 @@ from datetime import datetime
 from language.sentences import split_text
 
 LONGEST = 2000
-# No white space behind a label while a text is split: a part that is only a label says nothing.
+# No white space after a label while a text is split, or a part could be only a label.
 _GLUE = "\ue001"
 _LABELS = {"user": "User:", "assistant": "Assistant:"}
 _GLUED = re.compile(f"(User|Assistant):{_GLUE}")

@@ -21,7 +21,7 @@ _MOST_REMEMBERED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Somebody whose key was right a moment ago."""
+    """A user whose key was valid a moment ago."""
 
     id: int
     user_id: str

@@ -167,7 +167,7 @@ class TextUpload(Request):
 
 
 class UploadFields(Request):
-    """The fields beside the file in `POST /resources` as a form."""
+    """The form fields of `POST /resources`, without the file."""
 
     title: Text | None = None
 

@@ -1,4 +1,4 @@
-"""A run in a thread of its own: synchronous callers wait for one result while others go on."""
+"""A run in its own thread: synchronous callers wait for one result while others continue."""
 
 import asyncio
 from concurrent.futures import Future

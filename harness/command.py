@@ -1,4 +1,4 @@
-"""Commands of the plugin's author, and of ours, run by the shell or by name."""
+"""Commands of the plugin's author and our own, run by the shell or by name."""
 
 import asyncio
 import os

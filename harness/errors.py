@@ -13,7 +13,7 @@ class HarnessError(Exception):
 
 
 class ConfigurationError(HarnessError):
-    """The harness was asked for something that it cannot do as asked."""
+    """The harness cannot do what was requested."""
 
 
 class Unreachable(HarnessError):

@@ -145,7 +145,7 @@ class Generator:
                 yield result.ok()
 
     def examples(self, operation: Operation) -> Iterator[AnyCase]:
-        """The examples of the document, as they stand."""
+        """The examples of the document, unchanged."""
         for strategy in operation.get_strategies_from_examples():
             yield generate_one(strategy)
 

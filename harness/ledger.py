@@ -1,4 +1,4 @@
-"""The run's own namespaces: their names, where they are written down, and how they go away.
+"""The run's own namespaces: their names, where they are recorded, and how they are deleted.
 
 Every name is `custom:conformance.<run>.<number>`, with a suffix for checks of names as such. The
 plugin itself keeps notes of which names a run may have used, in the namespace
@@ -74,7 +74,7 @@ class Ledger:
         return name
 
     async def special_name(self, suffix: str, longest: int) -> str:
-        """A fresh name with a suffix, written down at once because nobody could guess it."""
+        """A new name with a suffix, recorded at once because it cannot be guessed later."""
         name = f"{self.prefix}{self._next}{suffix}"[:longest]
         self._next += 1
         self.open.add(name)
@@ -120,7 +120,7 @@ class Ledger:
                 body = {"requested_by_namespace": RUNS}
                 await self._send("DELETE", f"/v1/memories/{note}", body)
             found = await _memories_of_runs(self._wire)
-            # A plugin without memories has no notes, of nobody, and cannot be searched for them.
+            # A plugin without memories has no notes and cannot be searched for them.
             if found == [] or (found is None and not self.notes):
                 await self._send("DELETE", f"/v1/namespaces/{RUNS}")
         return left

@@ -39,7 +39,7 @@ def names_in(request: Request) -> set[str]:
     found = set(filter(is_name, PATH_PART.findall(decoded(request.path))))
 
     def look(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        # Pair by pair: of a key that stands there twice, some plugins read the first.
+        # Pair by pair: of a repeated key, some plugins read the first.
         for key, value in pairs:
             if key in _FIELDS:
                 found.update(filter(is_name, _texts(value)))

@@ -107,7 +107,7 @@ def _explain(result: Result, console: Console) -> None:
 
 
 def _safe(text: str) -> str:
-    """What a plugin said, as text: neither markup of ours nor commands to the terminal."""
+    """What a plugin said, as plain text: without our markup and terminal commands."""
     return escape(printable(text))
 
 

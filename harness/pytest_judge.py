@@ -18,7 +18,7 @@ Awaited = TypeVar("Awaited", Result, Report)
 
 
 class ConformanceWarning(UserWarning):
-    """The plugin keeps the contract without this, and would be better with it."""
+    """The plugin conforms without this, but would be better with it."""
 
 
 class SelectedRun:

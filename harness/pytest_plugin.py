@@ -196,7 +196,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known, with which checks are told from other tests."""
+    """Register the marker that distinguishes checks from other tests."""
     config.addinivalue_line(
         "markers", "memory_plugin_check: a check of a memory plugin's conformance, or its verdict"
     )

@@ -117,7 +117,7 @@ class Report(_Part):
         return sorted(found, key=lambda result: -len(self.blocked_by(result.id)))
 
     def blocked_by(self, check_id: str) -> list[str]:
-        """The checks that this one stands in the way of."""
+        """The checks that this one blocks."""
         return [result.id for result in self.results if check_id in result.blocked_by]
 
     def by_area(self) -> dict[str, list[Result]]:

@@ -1,4 +1,4 @@
-"""Which check stands in the way of which, so that one fault is not reported as twenty.
+"""Which check blocks which, so that one fault is not reported as twenty.
 
 A check that fails is *blocked* when it rests on another one that fails, too: what it holds a plugin
 to was not shown either way. `rests_on` of a `Failure` names the check whose subject was only a
@@ -56,7 +56,7 @@ SEARCH = "search.several-namespaces"
 
 
 def roots_of(check_id: str, rests_on: str | None) -> list[str]:
-    """The checks that may stand in the way of this one."""
+    """The checks that may block this one."""
     declared = [root for root, blocked in _BLOCKS.items() if check_id in blocked]
     found = [*([rests_on] if rests_on else []), *declared]
     return [root for root in dict.fromkeys(found) if root != check_id]

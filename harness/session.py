@@ -59,7 +59,7 @@ class Session:
         return self.proof
 
     async def find_dimension(self) -> None:
-        """Learn the one dimension of a plugin that takes no other, by its refusal or by trying."""
+        """Find the dimension of a plugin that supports only one, from its error or by trying."""
         if self.dimension is not None or "embedding" not in self._claims():
             return
         if self.proof is None or self.proof.outcome != "pass" or self._ledger.no_memories:
@@ -112,7 +112,7 @@ class Session:
         return found.outcome == "fail"
 
     async def _attempted(self, check: Check) -> tuple[Result, Failure | None]:
-        """The check run once, whoever asks for it and however often."""
+        """Run the check once, however often its result is needed."""
         if check.id not in self._attempts:
             self._attempts[check.id] = asyncio.create_task(self._attempt(check))
         return await self._attempts[check.id]

@@ -1,4 +1,4 @@
-"""What a run is asked to do."""
+"""The options of a run."""
 
 from dataclasses import dataclass, field
 

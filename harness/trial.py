@@ -262,7 +262,7 @@ def memories_of(answer: Exchange) -> list[Memory]:
 
 
 def expect(condition: object, expected: str, got: object) -> None:
-    """Fail with both sides in words, unless the condition holds."""
+    """Fail with a description of both sides, unless the condition holds."""
     if not condition:
         raise Failure(expected, shown(got))
 

@@ -61,7 +61,7 @@ class EmbeddingServer(ThreadingHTTPServer):
         super().__init__(address, _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002
-        """A client that has left is not an error; of anything else only the kind is told."""
+        """A client that has left is not an error; of other errors, log only the type."""
         error = sys.exception()
         if not isinstance(error, OSError):
             sys.stderr.write(f"embedding server: {type(error).__name__}\n")
@@ -109,7 +109,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(200, {"object": "list", "model": _name(), "data": rows, "usage": usage})
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Say nothing: what is asked is nobody's business."""
+        """Log nothing: requests are private."""
 
     def _refuse(self, status: int, message: str) -> None:
         self._answer(status, {"error": {"message": message, "type": "invalid_request_error"}})

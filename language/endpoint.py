@@ -1,4 +1,4 @@
-"""A server that speaks OpenAI's API: one way to ask it, for whatever it is asked.
+"""A server that implements OpenAI's API, and the one way to call it.
 
 EndpointFailed    no usable answer; its text names the kind of failure, and never quotes the
                   address, the key or what was sent
@@ -19,7 +19,7 @@ class EndpointFailed(Exception):
 
 
 class Endpoint:
-    """Where a server is, and with which key it is asked."""
+    """The URL of a server, and the key to call it with."""
 
     def __init__(
         self, url: str, key: str | None = None, *, timeout: float = 10.0, proxies: bool = False

@@ -70,7 +70,7 @@ _NO_LIST_ITEM = words(
 
 @dataclass(frozen=True)
 class Object:
-    """Where an object lies in the text, and whether it is part of a question."""
+    """Where an object is in the text, and whether it is part of a question."""
 
     start: int
     end: int
@@ -106,7 +106,7 @@ def find_object(masked: str, start: int) -> Object:
 
 
 def has_condition(masked: str, found: Object) -> bool:
-    """Whether a condition stands in or behind the object, in the same sentence."""
+    """Whether a condition is in or after the object, in the same sentence."""
     stop = found.end
     for end in re.finditer(r"[\n;!?]|\.(?=\s|\Z)|\bbut\b", masked[found.end : found.end + 200]):
         stop = found.end + end.start()
@@ -129,7 +129,7 @@ def _is_number(text: str, comma: int) -> bool:
 
 
 def _end_of_list(text: str, commas: list[int], end: int) -> int | None:
-    """Where the list or the contrast that goes on behind the first comma ends."""
+    """Where the list or contrast after the first comma ends."""
     borders = [*commas[:9], end]
     if _CONTRAST.match(text, commas[0] + 1):
         return borders[1]

@@ -1,4 +1,4 @@
-"""A text made ready for the rules that look for facts."""
+"""A text prepared for the rules that find facts."""
 
 import re
 from bisect import bisect_right

@@ -10,7 +10,7 @@ Polarity = Literal["positive", "negative"]
 
 @dataclass(frozen=True)
 class Verb:
-    """What a group of the pattern stands for. The object begins behind it."""
+    """What a group of the pattern means. The object starts after it."""
 
     category: Category
     polarity: Polarity

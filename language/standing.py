@@ -1,4 +1,4 @@
-"""Whether somebody states what follows, judged by what stands before it in the sentence.
+"""Whether somebody states what follows, judged by what comes before it in the sentence.
 
 `I prefer tea` is a statement after nothing, after `but`, after `I told you that`; it is none after
 `if`, `my wife thinks`, `the editor that` or `maybe`.

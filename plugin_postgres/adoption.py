@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 async def adopt(connection: asyncpg.Connection, *, fresh: bool) -> None:
-    """Move the tables of an earlier plugin into our schema, or refuse to start beside them."""
+    """Move the tables of another plugin into our schema, or refuse to start."""
     found = [row["schema"] for row in await connection.fetch(_FIND)]
     if not found:
         return

@@ -23,7 +23,7 @@ class Database(database.Database):
         await connection.execute(f"SET search_path = {await pgvector.search_path(connection)}")
         serves = await serves_vectors(connection)
         if serves != self.serves_vectors:
-            # The others were made before pgvector came, and cannot send vectors.
+            # The other connections were made before pgvector was installed and cannot send vectors.
             self.serves_vectors = serves
             self.expire()
         if serves:

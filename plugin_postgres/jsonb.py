@@ -23,7 +23,7 @@ def store(value: dict[str, Any] | None) -> str | None:
 
 
 def restore(stored: str | None) -> orjson.Fragment | None:
-    """The stored text, ready to stand in an answer. An adopted row may hold the JSON null."""
+    """The stored text, ready for a response. An adopted row may hold the JSON null."""
     return None if stored is None or stored == "null" else orjson.Fragment(stored)
 
 

@@ -14,7 +14,7 @@ from plugin_postgres.database import Database
 
 # A page of a thousand memories of the largest size would be a quarter of a gigabyte.
 _PAGE_BYTES = 8 * 2**20
-# JSON types in the order in which groups of equal size are told; null is the first.
+# JSON types in the order of groups of equal size; null is first.
 _TYPES: tuple[type, ...] = (type(None), bool, int, str)
 
 
@@ -27,7 +27,7 @@ class Listing:
     async def page(self, request: ListRequest) -> dict[str, Any]:
         """One page; shorter than asked for where the memories are large."""
         begin = await self._begin(request)
-        # The row too many begins the next page.
+        # The extra row starts the next page.
         arguments: list[object] = [
             list(set(request.namespaces)),
             _kinds(request),

@@ -1,4 +1,4 @@
-"""Namespaces: created, refreshed, patched, deleted; an expired one is created anew and empty.
+"""Namespaces: created, refreshed, patched, deleted; an expired one is recreated empty.
 
 Rows go in small batches, never all in one statement: a namespace may hold millions, and a
 long statement would keep writers of other namespaces waiting.
@@ -60,7 +60,7 @@ async def patch(database: Database, name: str, body: NamespacePatch) -> dict[str
 
 
 async def delete(database: Database, name: str) -> None:
-    """Delete a namespace with its memories. Nobody sees it from the first moment on."""
+    """Delete a namespace with its memories. It is invisible from the start."""
     if await database.fetchrow(sql.load("bury_namespace"), name) is None:
         raise NotFound(f"namespace {name} does not exist")
     await empty(database, name)
@@ -80,7 +80,7 @@ async def empty(
 
 
 async def remove(database: Database, name: str, grace: timedelta = timedelta()) -> bool:
-    """Delete a namespace that expired longer than `grace` ago, unless it is back meanwhile."""
+    """Delete a namespace that expired longer than `grace` ago, unless it was revived."""
     return bool(await database.execute(sql.load("remove_namespace"), name, grace))
 
 
@@ -90,7 +90,7 @@ async def _recreate(database: Database, name: str, body: NamespaceUpsert) -> Any
         stored = await connection.fetchrow(sql.load("find_namespace") + " FOR UPDATE", name)
         if stored is None or not stored["expired"]:
             return None
-        # What a writer that had seen the namespace alive left behind just now.
+        # What a writer that still saw the namespace alive has just written.
         await connection.execute(
             "DELETE FROM memory_plugin.memory_records WHERE namespace = $1", name
         )

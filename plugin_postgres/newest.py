@@ -112,7 +112,7 @@ class NewestQueue:
             for search in group:
                 _fail(search, error)
         except Exception as error:  # noqa: BLE001 - who is to blame gets it below, with its text
-            # A row that cannot be read: whoever asked for it is told, the others get theirs.
+            # A row that cannot be read: only its own request fails.
             log.error("shared search failed", extra={"reason": reason_of(error)})
             for search in group:
                 await self._find_for(search)
@@ -120,7 +120,7 @@ class NewestQueue:
             for search, memories in zip(group, answers, strict=True):
                 _succeed(search, memories)
         finally:
-            # Nobody waits for ever, even when this task is cancelled.
+            # No caller waits forever, even if this task is cancelled.
             for search in group:
                 _fail(search, Unavailable("the search was aborted", retry_after=1))
             self._arrive(timer)

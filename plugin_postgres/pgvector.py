@@ -45,7 +45,7 @@ async def search_path(connection: asyncpg.Connection) -> str:
 
 
 async def register(connection: asyncpg.Connection) -> None:
-    """Let this connection take vectors, as lists of numbers or as `encode` makes them.
+    """Make this connection accept vectors, as lists of numbers or as `encode` makes them.
 
     Inside an array only the latter: a list in a list would be an array of two dimensions.
     """

@@ -1,4 +1,4 @@
-"""One path of the API: who may come in, which methods there are, and how failures are told.
+"""One path of the API: authentication, its methods, and how failures are reported.
 
 Every answer leaves through here, so every one that is not 2xx carries the Error envelope.
 """

@@ -1,4 +1,4 @@
-"""The plugin as a service: what is made ready before it serves, and what serves."""
+"""The plugin as a service: what it prepares before it serves, and the application."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -26,7 +26,7 @@ SESSION = (
 _MAX_INDEXED = 4_000
 # Comparing this many one by one takes about 5 ms at 1,536 numbers each.
 _MANY = 3_000
-# The most that are compared one by one: where there is an index, and where there is none.
+# The most that are compared one by one, with an index and without one.
 _ONE_BY_ONE = 20_000
 _UNINDEXED = 100_000
 

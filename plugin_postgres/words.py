@@ -55,9 +55,7 @@ class WordSearch:
         if self._question.folded == "" and self._vector is None:
             return []
         if self._kinds is not None or self._where is not None:
-            [(self._filter,)] = await self._fetch(
-                sql.load("find_filter"), self._kinds, self._where
-            )
+            [(self._filter,)] = await self._fetch(sql.load("find_filter"), self._kinds, self._where)
         if self._may_have_all() and (found := await self._with_all()) is not None:
             return found
         if len(self._marks) <= _FEW_NAMESPACES or len(terms) < 2:

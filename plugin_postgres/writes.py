@@ -75,7 +75,7 @@ class Write:
 
 
 Outcomes = dict[UUID, MemoryPluginError | None]
-"""Of each write, by its id, what its caller is told; None when it stands."""
+"""The error of each write, by its id; None if it succeeded."""
 
 
 def _future() -> "asyncio.Future[None]":
@@ -100,7 +100,7 @@ class WriteQueue:
         self._lanes: set[asyncio.Task[None]] = set()
 
     def submit(self, write: Write) -> "asyncio.Future[None]":
-        """Await the result: it is done after the commit, or raises what the caller is told."""
+        """Await the result: it is done after the commit, or raises the caller's error."""
         self._enqueue([write], self._single)
         return write.done
 
@@ -111,7 +111,7 @@ class WriteQueue:
     def _enqueue(self, writes: list[Write], queue: deque[Write]) -> None:
         waiting = len(self._single) + len(self._bulk)
         size = sum(write.size for write in writes)
-        # An idle queue takes whatever one request may hold.
+        # An idle queue accepts everything that one request may contain.
         if waiting and (
             waiting + len(writes) > self._limit or self._waiting_bytes + size > _MAX_WAITING_BYTES
         ):
@@ -156,7 +156,7 @@ class WriteQueue:
             self._bytes_under_way -= sum(write.size for write in group)
 
     def _fail_all(self, group: list[Write], error: Unavailable) -> None:
-        """Those behind would only wait for the same answer."""
+        """Later ones would only wait for the same failure."""
         _fail([*group, *self._single, *self._bulk], error)
         self._single.clear()
         self._bulk.clear()
@@ -193,7 +193,7 @@ class WriteQueue:
                 if claim is not None and claim.namespace != write.namespace:
                     later.append(write)
                     continue
-                # The first of them made the memory; the others replace all but that.
+                # The first of them created the memory; the others replace everything except that.
                 made = write.created_at if claim is None else claim.created_at
                 claims[write.id] = write if claim is None else replace(write, created_at=made)
                 now.append(write)

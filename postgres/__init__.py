@@ -1,1 +1,1 @@
-"""PostgreSQL for every server of ours: embedded server, pool, database, schema, SQL loader."""
+"""PostgreSQL for all our servers: embedded server, pool, database, schema, SQL loader."""

@@ -115,7 +115,7 @@ def _without_a_name() -> Account:
 
 
 def as_user(account: Account | None) -> AsUser:
-    """How `subprocess` is told to run a program as this account."""
+    """The arguments that make `subprocess` run a program as this account."""
     if account is None:
         return {}
     return {"user": account.uid, "group": account.gid, "extra_groups": []}

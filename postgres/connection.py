@@ -1,4 +1,4 @@
-"""How every connection to PostgreSQL is made, whoever needs it."""
+"""The one way in which connections to PostgreSQL are made."""
 
 import socket
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL. Whatever is wrong with the store comes out as `StoreUnavailable`.
+"""Connections to PostgreSQL. Every failure of the store is raised as `StoreUnavailable`.
 
 Faults of the data itself (SQLSTATE classes 22, 23 and 54) come out as they are, for the writer to
 find the row that is to blame.
@@ -63,7 +63,7 @@ class Database:
             log.warning("store is down", extra={"reason": error.message})
 
     async def close(self) -> None:
-        """Close every connection, by force where one does not close by itself."""
+        """Close every connection, forcibly if it does not close in time."""
         with suppress(TimeoutError, *STORE_FAULTS):
             async with asyncio.timeout(_CLOSE_SECONDS):
                 await self._pool.close()
@@ -127,7 +127,7 @@ class Database:
             await connection.executemany(query, arguments)
 
     async def is_up(self) -> bool:
-        """Ask the store, within two seconds, on a connection that no request can take away.
+        """Query the store, for at most two seconds, on a connection reserved for this.
 
         It is made as those of the requests are, so that it fails where they would.
         """
@@ -164,7 +164,7 @@ class Database:
             raise _unavailable("the store does not accept connections", error) from None
 
     def _explain(self, error: BaseException, connection: asyncpg.Connection) -> None:
-        """Raise `StoreUnavailable` if the store is to blame; end a connection nobody may get."""
+        """Raise `StoreUnavailable` if the store failed; close a connection that is not reusable."""
         match error:
             case asyncio.CancelledError():
                 connection.terminate()  # it still waits for an answer
@@ -199,7 +199,7 @@ class Database:
         try:
             path = "" if self._search_path is None else f"SET search_path = {self._search_path};"
             await connection.execute(
-                # An answered write is durable, whatever the database's own default is.
+                # An acknowledged write is durable, whatever the database's default is.
                 f"{path}SELECT set_config('synchronous_commit', 'on', false)"
                 " WHERE current_setting('synchronous_commit') = 'off'"
             )

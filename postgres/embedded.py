@@ -81,7 +81,7 @@ class _Shared:
         self.server = Server(self.data_dir)
 
     def ensure(self) -> None:
-        """Return when the server is ready, which a keeper is started for where there is none."""
+        """Return when the server is ready; start a keeper if there is none."""
         deadline = time.monotonic() + _START_SECONDS
         while not self._over.is_set():
             if not self._is_kept():
@@ -97,7 +97,7 @@ class _Shared:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Start another keeper when this one dies: somebody who needs the server has to."""
+        """Start another keeper if this one dies: a process that needs the server has to."""
         watcher = threading.Thread(target=self._watch, daemon=True)
         watcher.start()
         try:

@@ -78,7 +78,7 @@ def _keep(server: Server, users: IO[str]) -> None:
         server.start()
         told = False
         retry_until = time.monotonic() + _RETRY_SECONDS
-        # Nobody can begin to use it from the moment on in which this lock is held.
+        # Once this lock is held, no process can start to use the server.
         while not try_lock(users, fcntl.LOCK_EX):
             if not server.is_alive():
                 if not told and time.monotonic() > retry_until:
@@ -103,7 +103,7 @@ def _last_words(data_dir: Path) -> str:
 
 
 def _say(line: str) -> None:
-    """Tell whoever started this process, which nobody listens to from then on."""
+    """Report to the process that started this one; after that, nobody is listening."""
     with suppress(OSError):
         sys.stdout.write(line + "\n")
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""Being told of changes by `NOTIFY`, on a connection that is made again when it breaks."""
+"""Notifications of changes by `NOTIFY`, on a connection that reconnects when it breaks."""
 
 import asyncio
 import logging

@@ -30,7 +30,7 @@ class Pool:
         self._connect = connect
         self._size = size
         self._idle: list[asyncpg.Connection] = []
-        # When each was last used; a network may have forgotten those that nobody used for long.
+        # When each was last used; a network may silently drop connections that are idle for long.
         self._used_at: dict[asyncpg.Connection, float] = {}
         self._sweeper: asyncio.TimerHandle | None = None
         self._used: set[asyncpg.Connection] = set()
@@ -89,7 +89,7 @@ class Pool:
         self._stale |= self._used
 
     def expire_idle(self) -> None:
-        """End those that nobody uses: where one has broken, those that wait have, too."""
+        """Close idle connections: if one has broken, the idle ones probably have too."""
         while self._idle:
             self._end(self._idle.pop())
 

@@ -108,7 +108,7 @@ async def _require_sessions(
     await connection.execute(f"SET memory_plugins.mark = '{mark}'")
     other = await connect(settings, name=command)
     try:
-        # The session that was used last is the next that such a pooler gives away.
+        # Such a pooler hands out the most recently used session next.
         if await other.fetchval(look) == mark or await connection.fetchval(look) != mark:
             raise BadSetting(_NO_SESSIONS)
     except _SHARED_SESSION as error:

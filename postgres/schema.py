@@ -31,7 +31,7 @@ _NEEDS = re.compile(r"-- needs: (\w+)\n")
 _SERVES = re.compile(r"(?:-- .*\n)*?-- serves: (\d{4})\n")
 
 Feature = Callable[[asyncpg.Connection], Awaitable[bool]]
-"""Makes sure of something that a file needs; whether it is there."""
+"""Ensures something that a file needs; returns whether it is available."""
 
 
 class Adopt(Protocol):
@@ -162,7 +162,7 @@ class Schema:
             )
 
     async def has(self, connection: asyncpg.Connection, feature: str) -> bool:
-        """Whether the part of the schema that needs this feature is there."""
+        """Whether the part of the schema that needs this feature exists."""
         needed = {file.version for file in self.migrations if file.needs == feature}
         return bool(needed) and needed <= (await self.recorded(connection)).keys()
 

@@ -59,7 +59,7 @@ class Server:
         return f"postgresql://postgres@/postgres?host={quote(str(self.socket_dir))}"
 
     def prepare(self) -> None:
-        """Make the database if there is none, and stop what a killed process left running."""
+        """Create the database if there is none, and stop a server that a killed process left."""
         self.account = account_for(self.data_dir)
         self.programs = runnable_by(self.account, self.programs)
         if self.cluster.exists():

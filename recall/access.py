@@ -41,7 +41,7 @@ def dev_owner(token: str) -> str | None:
 
 
 def management_token(data_dir: Path) -> tuple[str, bool]:
-    """The token that is kept in the data directory, and whether it was made just now."""
+    """The token stored in the data directory, and whether it was just created."""
     path = data_dir / TOKEN_FILE
     data_dir.mkdir(parents=True, exist_ok=True)
     try:

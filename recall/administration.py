@@ -150,7 +150,7 @@ def checked_settings(body: bytes) -> dict[str, Any]:
         raise invalid("body", error.message.removeprefix("body: ")) from None
     if not isinstance(given, dict):
         raise invalid("body", "must be a JSON object")
-    # Read-only, and sent back by whoever changes what GET gave.
+    # Read-only, but clients send it back when they edit what GET returned.
     given.pop("effectiveMaxTokens", None)
     try:
         checked = Configuration.model_validate(given)

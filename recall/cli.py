@@ -52,7 +52,7 @@ def mcp(
 
 
 def _with_flags_before(context: typer.Context, values: dict[str, Any]) -> dict[str, Any]:
-    """The values, with those that stand before the word `mcp`: they are meant for it as well."""
+    """The values, including options given before the word `mcp`, which apply to it too."""
     before = {} if context.parent is None else context.parent.params
 
     def is_left_out(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""The dashboard: pages that people look at, rendered here, made lively by one small script.
+"""The dashboard: pages rendered on the server, with one small script for changes.
 
 The script changes memories through REST, with the login's cookie. Reading needs no script.
 """
@@ -193,7 +193,7 @@ def _file(name: str) -> bytes:
 
 
 def _asked(request: Request) -> dict[str, Any]:
-    """What the address asks for; a value that makes no sense is left out, as a link may be old."""
+    """The query of the URL; invalid values are ignored, because a link may be old."""
     given = dict(request.query_params)
     chosen = given.get("apiKeyId", "")[:MAX_OWNER]
     page = given.get("page", "")
@@ -233,5 +233,5 @@ def _number(value: float) -> str:
 
 
 def _day(text: str) -> str:
-    """A time as people read it; the exact one is in the attribute beside it."""
+    """A time as people read it; the exact one is in an attribute."""
     return text[:16].replace("T", " ")

@@ -1,4 +1,4 @@
-"""A JSON body whose values know where in the text they stand.
+"""A JSON body whose values know their position in the text.
 
 A request that gets a memory block must not change otherwise: not its order, its spelling of
 numbers, its escapes or its doubled keys. So the block is put into the client's own text.
@@ -82,7 +82,7 @@ class Document:
         return span
 
     def _items(self, start: int) -> list[Span]:
-        """Where the items of the list that begins here stand; a long one is read once."""
+        """Where the items of the list that starts here are; a long one is read once."""
         if start not in self._lists:
             self._lists[start] = _items(self.text, start)
         return self._lists[start]
@@ -122,7 +122,7 @@ def _members(text: str, place: int) -> tuple[dict[str, tuple[Any, Span]], int]:
 
 
 def _items(text: str, place: int) -> list[Span]:
-    """Where the items of the list that begins here stand."""
+    """Where the items of the list that starts here are."""
     found: list[Span] = []
     place = _skip(text, place + 1)
     while text[place] != "]":

@@ -1,4 +1,4 @@
-"""The machinery behind the memories: is it well, what is it capable of, what is degraded."""
+"""The status of plugin and embedder: what they support, and what is degraded."""
 
 import logging
 import time
@@ -28,14 +28,14 @@ _EFFECTS = {
 
 
 class Engine:
-    """Looks at plugin and embedder, and makes vectors that are missing."""
+    """Checks plugin and embedder, and makes missing vectors."""
 
     def __init__(self, store: MemoryStore, ledger: Ledger) -> None:
         self._store = store
         self._ledger = ledger
 
     async def health(self) -> dict[str, Any]:
-        """Write, list and delete a memory of its own, where no listing looks."""
+        """Write, list and delete a test memory that no listing shows."""
         started = time.perf_counter()
         shown: dict[str, Any] = {"working": True}
         try:

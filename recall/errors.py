@@ -1,4 +1,4 @@
-"""What REST answers when it cannot do what is asked.
+"""The error responses of REST.
 
 ApiError             status, code, sentence, and the fields that are to blame
 ├── Invalid          400 bad_request
@@ -49,7 +49,7 @@ class Invalid(ApiError):
 
 
 class Unauthorized(ApiError):
-    """No token, or one that nobody knows."""
+    """No token, or an unknown one."""
 
     status, code = 401, "unauthorized"
 
@@ -89,7 +89,7 @@ def refused(error: ValidationError) -> Invalid:
 
 
 def answer(error: Exception, scope: Scope) -> Response | None:  # noqa: ARG001 - the guard's signature
-    """The error envelope of REST; None for what is a defect."""
+    """The error envelope of REST; None for a bug."""
     match error:
         case ApiError():
             headers = {"www-authenticate": "Bearer"} if error.status == 401 else {}

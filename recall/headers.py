@@ -119,5 +119,5 @@ def _text(value: bytes | None) -> str:
 
 
 def _session(name: str) -> str:
-    """A name that a memory can have; any other is none."""
+    """The name if a memory can have it, else None."""
     return name if len(name) <= _MAX_SESSION and name.isprintable() else ""

@@ -67,7 +67,7 @@ class Providers:
 
 
 def provider_supports_system_message(provider: str | None) -> bool:
-    """Whether a provider takes the role `system`; one that nobody knows does."""
+    """Whether a provider accepts the role `system`; an unknown one does."""
     return not (_names(provider, None) & WITHOUT_SYSTEM)
 
 
@@ -250,7 +250,7 @@ def _apply(request: dict[str, Any], edit: Edit) -> None:
     *way, name = edit.path
     parent: Any = request
     for step in way:
-        # The same object may stand in a request twice, and only this one changes.
+        # The same object may occur twice in a request, and only this one changes.
         parent[step] = copy.copy(parent[step])
         parent = parent[step]
     match edit.action:
@@ -267,7 +267,7 @@ def _apply(request: dict[str, Any], edit: Edit) -> None:
 
 
 def _look_through(request: Any) -> tuple[bool, bool]:
-    """Whether a text holds a block already, and whether a `cache_control` stands anywhere."""
+    """Whether a text already has a block, and whether there is a `cache_control` anywhere."""
     has_cache_control = False
     waiting = [request]
     while waiting:

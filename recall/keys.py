@@ -52,7 +52,7 @@ class Keys:
 
 
 def looks_like_key(token: str) -> bool:
-    """Whether a token has the form of a key of ours."""
+    """Whether a token has the form of one of our keys."""
     return token.startswith(PREFIX) and len(token) == len(PREFIX) + 40
 
 

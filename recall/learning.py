@@ -21,7 +21,7 @@ from serving.metrics import Metrics
 
 QUEUE_LENGTH: Final = 1000
 DRAIN_SECONDS: Final = 5.0
-# A longer text is read beside the event loop, so that nobody's stream waits for it.
+# A longer text is read in a thread, so that no stream waits for it.
 _SHORT = 2000
 
 log = logging.getLogger(__name__)

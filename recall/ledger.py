@@ -41,7 +41,7 @@ class Writing:
         self._owners: set[str] = set()
 
     async def lock(self, ids: Iterable[str]) -> None:
-        """Wait until nobody else writes these memories; take all that are needed at once."""
+        """Wait until no other writer has these memories; lock all of them at once."""
         await self._connection.execute(STATEMENTS.load("lock_memories"), list(ids))
 
     async def prepare(self, owners: Iterable[str]) -> None:

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 
 class Locks:
-    """A lock for each name that somebody holds or waits for."""
+    """One lock per name that is held or waited for."""
 
     def __init__(self) -> None:
         self._locks: dict[str, asyncio.Lock] = {}

@@ -1,4 +1,4 @@
-"""A memory as recall knows it, and how it lies in a plugin.
+"""A memory as recall knows it, and how a plugin stores it.
 
 The contract's own fields cannot hold a key, a type or a session, so these travel in
 `propagation`, which a plugin keeps and returns unchanged.
@@ -36,10 +36,10 @@ _TEXT_OR_NONE = (str, type(None))
 _EXTRACTION_SOURCES = frozenset({"llm_response", "user_message"})
 
 
-# Not frozen: two hundred are made for a request that waits, and freezing doubles the time.
+# Not frozen: a request makes two hundred while it waits, and freezing doubles the time.
 @dataclass(slots=True, kw_only=True)
 class Memory:
-    """One memory; nobody changes one, `replace` makes another.
+    """One memory, never changed in place; `replace` makes another.
 
     `embedded_with` names the model of its vector; None: it has none.
     """
@@ -80,7 +80,7 @@ class Memory:
         }
 
     def propagation(self) -> dict[str, Any]:
-        """What the plugin keeps beside the content."""
+        """What the plugin stores in addition to the content."""
         return {
             "v": FORM,
             "apiKeyId": self.api_key_id,
@@ -149,7 +149,7 @@ def is_metadata(value: Mapping[str, Any]) -> bool:
 
 
 def from_row(row: contract.Memory, api_key_id: str) -> Memory:
-    """A plugin's row as a memory of the owner in whose namespace it lies.
+    """A plugin's row as a memory of the owner of its namespace.
 
     A row that recall did not write is `factual`, with its id as its key.
     """

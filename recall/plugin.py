@@ -30,7 +30,7 @@ from recall.rows import Found, Reader, read_found
 from recall.selection import Selection
 
 MAX_SCANNED: Final = 10_000
-"""Rows that recall looks through by itself on a plugin without `filter` and `browse`."""
+"""Rows that recall scans itself on a plugin without `filter` and `browse`."""
 MAX_NAMESPACES: Final = 1000
 _BATCH = 200
 _BATCH_CHARACTERS = 2_000_000
@@ -75,7 +75,7 @@ class Plugin:
         )
 
     async def write_rows(self, writes: Sequence[BatchWrite]) -> None:
-        """Write rows; a namespace that is missing is made."""
+        """Write rows; create a missing namespace."""
         await self._ensure({write.namespace for write in writes} - self._known)
         for part in _batches(writes):
             await self._write_some(part)
@@ -169,7 +169,7 @@ class Plugin:
         return next((row for row in rows if str(row.id) == memory_id), None)
 
     async def is_nowhere(self, memory_id: str) -> bool:
-        """Whether the plugin says that no namespace has this memory; False: nobody knows."""
+        """Whether the plugin says that no namespace has this memory; False if unknown."""
         if not await self.client.supports("get"):
             return False
         # Asked about a namespace that does not exist, a plugin could mean that by its 404.

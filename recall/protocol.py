@@ -6,7 +6,7 @@ PROXIED = b"/v1/"
 
 
 class PassingProtocol(Protocol):
-    """As every server of ours speaks, but for what is passed through.
+    """As in all our servers, except for what is passed through.
 
     An answer from upstream keeps its own `date`. And a client that closes its side while it waits
     for one has left: a chat client never sends its last request and then only listens.

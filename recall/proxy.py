@@ -29,7 +29,7 @@ FORMATS: Final[dict[str, Format]] = {
 }
 MAX_READ: Final = 32 * 1024 * 1024
 """A longer body is passed on without being read."""
-# A longer answer is read beside the event loop.
+# A longer answer is read in a thread.
 _SHORT = 256 * 1024
 
 log = logging.getLogger(__name__)
@@ -180,7 +180,7 @@ class Proxy:
             return False
         if exchange.wishes.memory_key is not None:
             return True
-        # A key of ours that could not be looked up must not leave the house either.
+        # One of our keys must not be sent upstream, even if it could not be looked up.
         return exchange.outcome.owner is None and not looks_like_key(token or "")
 
     async def _pass_on(self, exchange: _Exchange, answer: Answer) -> None:

@@ -67,7 +67,7 @@ class Recollection:
         self._turns: OrderedDict[bytes, None] = OrderedDict()
 
     async def who(self, token: str | None) -> KnownKey | None:
-        """Whose token it is; None: nobody's that recall knows."""
+        """Whose token it is; None if recall does not know it."""
         if token is None:
             return None
         if (owner := self._dev_owner(token)) is not None:
@@ -238,7 +238,7 @@ class Recollection:
         return key
 
     def _last_known(self, token: str, error: Exception) -> KnownKey | None:
-        """While PostgreSQL is away: the key as it was last seen."""
+        """While PostgreSQL is unavailable: the key as it was last seen."""
         if isinstance(error, TimeoutError):
             self._watch.suspect()
         if (owner := self._guess(token)) is None:
@@ -253,7 +253,7 @@ class Recollection:
         return None if key is None else key.id
 
     def _dev_owner(self, token: str) -> str | None:
-        """The owner that any token stands for; one in the form of a key must be looked up."""
+        """The owner that a token represents; one in the form of a key must be looked up."""
         if not self._dev_auth or looks_like_key(token):
             return None
         return dev_owner(token)

@@ -54,7 +54,7 @@ GIVEN = BeforeValidator(_not_null)
 
 
 class Body(BaseModel):
-    """Strict types, and no field that nobody knows."""
+    """Strict types, and no unknown fields."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, hide_input_in_errors=True)
 
@@ -111,7 +111,7 @@ class DeleteBody(Body):
 
 
 class ImportLine(BaseModel):
-    """One memory of an import; what an export has beside these is left out."""
+    """One memory of an import; other fields of an export are ignored."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True, hide_input_in_errors=True)
 

@@ -135,7 +135,7 @@ class MemoryApi:
         owner = Query(request.scope["query_string"]).owner()
         owners = tuple(await self._store.owners()) if owner is None else (owner,)
         memories = self._store.export(Selection(owners))
-        # The first is asked for before the answer begins: what fails is still told.
+        # The first is fetched before the response starts, so that a failure can still be reported.
         first = await anext(memories, None)
         return StreamingResponse(
             _lines(first, memories),

@@ -54,7 +54,7 @@ class RetrievalConfig:
 # Not frozen: a hundred are made for a request that waits.
 @dataclass(slots=True)
 class Ranked:
-    """A memory in its place, and why it stands there."""
+    """A ranked memory, and why it has this rank."""
 
     memory: Memory
     score: float
@@ -256,7 +256,7 @@ async def _by_vector(
 
 
 def _fuse(by_words: list[tuple[int, Memory]], by_vector: list[Ranked]) -> list[Ranked]:
-    """Reciprocal rank fusion: what stands high in either list stands high."""
+    """Reciprocal rank fusion: what ranks high in either list ranks high."""
     fused: dict[str, float] = {}
     known: dict[str, Ranked] = {}
     for one_list in (map(_keyword, by_words), by_vector):

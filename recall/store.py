@@ -239,7 +239,7 @@ class MemoryStore:
         return deleted
 
     async def touch(self, memory: Memory) -> None:
-        """Write a memory again as it stands now, for its vector; nothing if it is gone."""
+        """Write a memory again, unchanged, to add its vector; nothing if it is gone."""
         async with self._writing([memory.id], is_edit=False) as writing:
             current = await self.plugin.get(memory.api_key_id, memory.id)
             if current is not None:
@@ -322,7 +322,7 @@ class MemoryStore:
     async def _writing(
         self, ids: Collection[str], *, is_edit: bool
     ) -> AsyncIterator[Writing | None]:
-        """Around the writing of some memories: nobody else writes them meanwhile.
+        """Around the writing of some memories: no other writer has them.
 
         Those who wait in this process do so here, and hold no connection to the database.
         """
@@ -397,7 +397,7 @@ class MemoryStore:
         return count
 
     async def _delete_strangers(self, ids: Ids) -> int:
-        """Delete rows that recall did not write: nobody but the plugin knows where they lie."""
+        """Delete rows that recall did not write: only the plugin knows where they are."""
         deleted = 0
         for owner in await self.owners():
             async with self._writing(ids, is_edit=True) as writing:
@@ -418,7 +418,7 @@ class MemoryStore:
             owner = await self.ledger.owner_of(memory_id_)
             if owner is not None:
                 return owner
-        # A row that recall did not write: nobody but the plugin knows where it lies.
+        # A row that recall did not write: only the plugin knows where it is.
         if await self.plugin.is_nowhere(memory_id_):
             return None
         for owner in await self.owners():

@@ -25,7 +25,7 @@ SENTENCES = 3
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run does to one owner: `shortened` replaces, `summary` stands for what is deleted."""
+    """What a run does for one owner: `shortened` replaces, `summary` covers what is deleted."""
 
     owner: str
     candidates: list[Memory]
@@ -60,7 +60,7 @@ class Summariser:
         dry_run: bool = False,
         keep_days: int = 30,
     ) -> dict[str, Any]:
-        """Summarise each owner by itself, and tell what was done."""
+        """Summarise each owner separately, and report what was done."""
         run_id = str(uuid4())
         moment = now()
         until = moment + timedelta(days=keep_days)
@@ -173,14 +173,14 @@ class Summariser:
 
 @dataclass(frozen=True)
 class Original:
-    """An archived memory, and the row that it lies in."""
+    """An archived memory, and the row that stores it."""
 
     row_id: str
     memory: Memory
     was_shortened: bool
 
     def is_unchanged(self, current: Memory | None) -> bool:
-        """Whether what stands in its place is still what the summary left there."""
+        """Whether its replacement is still what the summary wrote."""
         if not self.was_shortened:
             return current is None
         return (

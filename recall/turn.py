@@ -44,14 +44,14 @@ def read_turn(document: Document, format: Format, owner: str, session_id: str) -
 
 
 def without_block(text: str) -> str:
-    """The text without a memory block: what recall itself wrote is nobody's statement."""
+    """The text without a memory block: what recall wrote is not a user's statement."""
     if OPENING not in text.lower() and INTRODUCTION not in text:
         return text
     return _BLOCK.sub(" ", text).replace(INTRODUCTION, " ")
 
 
 def _last_said(items: list[Any]) -> tuple[int, str]:
-    """The last user message with words of its own; tool results are nobody's words."""
+    """The last user message with text; tool results do not count."""
     for index in range(len(items) - 1, -1, -1):
         item = items[index]
         if isinstance(item, dict) and item.get("role") == "user":

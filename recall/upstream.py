@@ -249,7 +249,7 @@ class _Connection(asyncio.Protocol):
         return answer
 
     async def pour(self, body: AsyncIterator[bytes], *, in_chunks: bool) -> None:
-        """Send a body as it comes, no faster than the upstream takes it."""
+        """Send a body as it arrives, no faster than the upstream reads it."""
         async for piece in body:
             if piece and self._transport is not None and not self._closed:
                 self._transport.write(_framed(piece) if in_chunks else piece)

@@ -67,7 +67,7 @@ class _Asked:
 
 
 class Watch:
-    """Looks at the state for this worker. While PostgreSQL is away, what was known last counts."""
+    """Reads the state for this worker. While PostgreSQL is unavailable, the last state counts."""
 
     def __init__(
         self, database: Database, configured: Callable[[Configuration], None] | None = None
@@ -160,7 +160,7 @@ class Watch:
         return bool(await self._database.fetchval(STATEMENTS.load("claim_turn"), digest))
 
     async def aclose(self) -> None:
-        """Let go of whoever still waits."""
+        """Release the callers that still wait."""
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""What one worker holds open: the plugin, the database, the upstream, and what stands on them."""
+"""What one worker keeps open: plugin, database, upstream, and what is built on them."""
 
 import logging
 from collections.abc import AsyncIterator

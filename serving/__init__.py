@@ -1,1 +1,1 @@
-"""What every server of ours shares: settings, listening, workers, drain, logs, metrics, guard."""
+"""What all our servers share: settings, listening, workers, shutdown, logs, metrics, guard."""

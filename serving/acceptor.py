@@ -87,7 +87,7 @@ class Acceptor:
         self._open()
 
     async def close(self) -> None:
-        """Let in whoever has connected: they would be cut off without an answer. Then nobody.
+        """Accept clients that have already connected, who would otherwise be cut off. Then stop.
 
         Clients that another worker has sent away come back here as long as somebody listens, also
         while the last ones enter: the socket is closed in the moment in which nobody waits.
@@ -124,7 +124,7 @@ class Acceptor:
             self._accept()
 
     def _accept(self) -> bool:
-        """Let in one who waits; False when there is none, or no room."""
+        """Accept one waiting client; False if there is none, or no capacity."""
         try:
             client, _ = self._socket.accept()
         except BlockingIOError:

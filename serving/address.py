@@ -44,7 +44,7 @@ class ListeningSockets:
         return all(ipaddress.ip_address(host).is_loopback for host in hosts)
 
     def open(self) -> None:
-        """Let clients connect; they wait in the backlog until somebody accepts them."""
+        """Let clients connect; they wait in the backlog until they are accepted."""
         try:
             for one in self.sockets:
                 # Of two servers that start at once, both may have the port until one listens.
@@ -56,7 +56,7 @@ class ListeningSockets:
 
     @property
     def has_file(self) -> bool:
-        """Whether the file of the unix socket is this one's: another server may have its own."""
+        """Whether the unix socket file is ours: another server may have replaced it."""
         if self.path is None or self.file is None:
             return False
         try:
@@ -67,7 +67,7 @@ class ListeningSockets:
 
 @contextmanager
 def bound(listen: str) -> Iterator[ListeningSockets]:
-    """Take the address, or raise `BadSetting`; the file of a unix socket is removed afterwards."""
+    """Bind the address, or raise `BadSetting`; a unix socket file is removed afterwards."""
     if listen.startswith("unix:"):
         path = Path(listen.removeprefix("unix:"))
         with _bound_unix(path) as taken:
@@ -99,7 +99,7 @@ def _bound_tcp(listen: str) -> list[socket.socket]:
 
 
 def _every_address(host: str, port: int) -> list[socket.socket]:
-    """A socket for each address of a name: clients try them in an order of their own."""
+    """One socket for each address of a name: clients try them in any order."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     taken: list[socket.socket] = []
     try:

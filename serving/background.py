@@ -1,4 +1,4 @@
-"""Work that goes on beside the requests of a server."""
+"""Background tasks of a server."""
 
 import asyncio
 import logging
@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def background(*works: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
-    """Run each as a task of its own until the end of the context, then cancel and await them.
+    """Run each as its own task until the end of the context, then cancel and await them.
 
     One that raises is logged and begun again after a second; one that returns is done.
     """

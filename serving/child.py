@@ -1,4 +1,4 @@
-"""Another command of ours as a child: restarted when it exits, and never left alone.
+"""Another of our commands as a child process: restarted when it exits, never orphaned.
 
 The child reads a pipe of which only its parent has the other end. When the parent ends, also by
 `kill -9`, the pipe ends with it, and the child stops.
@@ -66,7 +66,7 @@ class Child:
         self._supervisor.start()
 
     def stop(self) -> None:
-        """Let it finish what is in flight; end it by force when that takes too long."""
+        """Let it finish what is in flight; kill it if that takes too long."""
         self._over.set()
         if self._supervisor.is_alive():
             self._supervisor.join()
@@ -85,7 +85,7 @@ class Child:
 
     def _launch(self) -> None:
         try:
-            self._process = subprocess.Popen(  # noqa: S603 - a command of ours
+            self._process = subprocess.Popen(  # noqa: S603 - our own command
                 self._command,
                 # Never written to: it ends when this process does.
                 stdin=subprocess.PIPE,
@@ -115,10 +115,10 @@ class Child:
 
 
 def stop_with_parent() -> None:
-    """In a child: stop as on SIGTERM when the parent is gone, and soon after in any case."""
+    """In a child: stop as on SIGTERM when the parent has gone, and exit soon after in any case."""
     if os.environ.pop(_STOP_WITH_PARENT, None) is None:
         return
-    # Handlers of ours run in the main thread, wherever it is by then.
+    # Our handlers run in the main thread, wherever it is by then.
     own = os.getpid()
 
     def watch() -> None:

@@ -1,4 +1,4 @@
-"""The command line of a service, made from its settings."""
+"""The command line of a service, built from its settings."""
 
 import inspect
 import sys
@@ -17,7 +17,7 @@ _MIGRATING = ("database_url", "data_dir", "startup_timeout", "log_json", "log_le
 
 
 def command(service: Service[S]) -> typer.Typer:
-    """The command that serves, and its subcommand `migrate` where the service can."""
+    """The command that serves, with the subcommand `migrate` if the service supports it."""
     # Pretty tracebacks would show the values of variables, and with them passwords.
     app = typer.Typer(
         pretty_exceptions_enable=False,
@@ -85,7 +85,7 @@ def takes(
 
 
 def _flags(setting: Setting) -> str:
-    """The flag, and what is on by default has one that switches it off."""
+    """The flag; a setting that is on by default also gets a --no- flag."""
     if setting.default is True:
         return f"{setting.flag}/--no-{setting.flag.removeprefix('--')}"
     return setting.flag

@@ -1,4 +1,4 @@
-"""What stands before every handler of a service: token, body limit, error envelope, histogram.
+"""What runs before every handler of a service: token, body limit, error envelope, histogram.
 
 Plain ASGI, so that streams pass straight through. `application` puts it around a Starlette
 router in place of Starlette's own layers for errors.
@@ -81,7 +81,7 @@ def application(
 
 
 class Guard:
-    """Lets a request through to `app`, and turns whatever goes wrong into an answer."""
+    """Passes a request on to `app`, and turns every failure into a response."""
 
     def __init__(
         self,
@@ -184,7 +184,7 @@ class Guard:
         if response is None:
             raise TypeError("a service must have an answer for every Refused") from error
         if response.status_code == 413:
-            # The rest of the body is not wanted.
+            # The rest of the body is not needed.
             response.headers["connection"] = "close"
         await response(scope, receive, send)
 

@@ -1,4 +1,4 @@
-"""HTTP as uvicorn speaks it, with better manners where a connection ends.
+"""HTTP as uvicorn implements it, with better handling of connections that end.
 
 - A request that cannot be parsed gets the service's error envelope; uvicorn would answer plain
   text.
@@ -112,14 +112,14 @@ class Protocol(HttpToolsProtocol):
             self.transport.close()
 
     def _stream_began(self) -> None:
-        """An answer has begun and is not complete: who has closed meanwhile does not read it."""
+        """A response has started and is not complete: a client that has closed does not read it."""
         if self._half_closed:
             for cycle in self._unanswered:
                 abandon(cycle)
             self.transport.close()
 
     def _closes_after_answers(self) -> bool:
-        """Close after the last request that came whole; False when there is none to wait for."""
+        """Close after the last complete request; False if there is none to wait for."""
         whole = [cycle for cycle in self._unanswered if not cycle.more_body]
         for cycle in self._unanswered:
             if cycle.more_body:

@@ -1,4 +1,4 @@
-"""A service: what it is made of, and how it is served."""
+"""A service: its parts, and how it is served."""
 
 import logging
 import os
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Service(Generic[S]):
-    """What makes a server one of ours.
+    """The definition of a server.
 
     `prepare` runs once, before the workers, and yields the settings that they get: the database is
     there and migrated, for as long as the context lasts. `create_app` runs in every worker.
@@ -51,7 +51,7 @@ class Service(Generic[S]):
 
     @property
     def log_packages(self) -> tuple[str, ...]:
-        """The packages whose news are this service's."""
+        """The packages whose log messages belong to this service."""
         return (self.package, "serving", "postgres")
 
     def configure_logs(self, settings: S) -> None:
@@ -65,7 +65,7 @@ class Service(Generic[S]):
         stop_with_parent()
         _raise_file_limit()
         with ExitStack() as stack:
-            # An address that cannot be had is told before a database is made or migrated.
+            # Report an unusable address before a database is created or migrated.
             bound = stack.enter_context(address.bound(settings.listen))
             settings = stack.enter_context(self.prepare(settings))
             bound.open()
@@ -110,7 +110,7 @@ class Service(Generic[S]):
 
 
 def stop_on_signals() -> None:
-    """Leave through the context managers while starting; the server takes over from there."""
+    """Exit through the context managers during startup; the server handles signals after that."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         for ignored in workers.STOPPING:

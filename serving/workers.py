@@ -1,4 +1,4 @@
-"""The processes that serve: this one alone, or several on the same sockets, until a signal.
+"""The serving processes: this one alone, or several on the same sockets, until a signal.
 
 The first SIGTERM, SIGINT or SIGHUP (a terminal that closes) stops them in good order, and another
 one changes nothing: what is in flight has its time, which `--shutdown-timeout` bounds.
@@ -41,9 +41,9 @@ log = logging.getLogger(__name__)
 
 
 def run(configuration: uvicorn.Config, sockets: list[socket.socket]) -> None:
-    """Serve in this process; raises `ServerFailed` when it cannot begin."""
+    """Serve in this process; raises `ServerFailed` if it cannot start."""
     server = _Server(configuration, *shares(1))
-    # Before there is an event loop: a signal must not raise in one that is half made.
+    # Before the event loop exists: a signal must not raise while it is being created.
     server.take_signals()
     try:
         server.run(sockets)
@@ -59,7 +59,7 @@ def run_several(
     workers: int,
     sockets: list[socket.socket],
 ) -> None:
-    """Serve in several processes: one that dies is started again.
+    """Serve in several processes; one that dies is restarted.
 
     Raises `ServerFailed` when one cannot begin.
     """
@@ -116,7 +116,7 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def take_signals(self) -> None:
-        """Let every signal that stops the process only say so, from now on."""
+        """From now on, only record the signals that stop the process."""
 
         def stop(_signal: int, _frame: FrameType | None) -> None:
             self.should_exit = True
@@ -126,7 +126,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take the signals for good.
+        """Install the final signal handlers.
 
         uvicorn's own lets a second Ctrl-C cut off what is in flight, and raises all of them again
         in the middle of the event loop's end.
@@ -153,7 +153,7 @@ class _Process(Process):
         return self._server
 
     def start(self) -> None:
-        """Start it deaf to signals: until it can stop in good order, they wait for it."""
+        """Start it with signals blocked: they stay pending until it can shut down cleanly."""
         # It comes with the first process, and would let the signals through to that one.
         resource_tracker.ensure_running()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
@@ -172,7 +172,7 @@ class _Workers(Multiprocess):
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
     def handle_hup(self) -> None:
-        """Stop, as one process alone does; uvicorn would start all workers anew."""
+        """Stop, as a single process does; uvicorn would restart all workers."""
         self.should_exit.set()
 
     def handle_ttin(self) -> None:
@@ -187,7 +187,7 @@ class _Workers(Multiprocess):
             self.processes.append(self._started(share))
 
     def keep_subprocess_alive(self) -> None:
-        """Start a worker anew when it died.
+        """Restart a worker that died.
 
         uvicorn's own also waits for a sign of life of each: deaf to SIGTERM and blind to the other
         workers meanwhile, and it kills a worker that a busy machine lets start slowly.
@@ -210,7 +210,7 @@ class _Workers(Multiprocess):
                 log.error("worker exited; restarting", extra={"worker": worker.pid})
 
     def terminate_all(self) -> None:
-        """Let go of the socket first: what nobody will accept must be refused, not kept waiting."""
+        """Close the socket first: connections that nobody will accept must be refused at once."""
         for bound in self.sockets:
             refuse(bound)
             bound.close()
@@ -223,7 +223,7 @@ class _Workers(Multiprocess):
 
 
 def _worker(create_app: Callable[[], ASGIApp]) -> ASGIApp:
-    """The application in a worker process, which does not outlive the one that started it."""
+    """The application in a worker process, which ends with its parent."""
     parent = multiprocessing.parent_process()
     if parent is not None:
 

@@ -16,7 +16,7 @@ _SECONDS = 90.0
 
 @contextmanager
 def served(folder: Path, page: str) -> Iterator[str]:
-    """The address of a server whose data are thrown away."""
+    """The address of a server with temporary data."""
     log = folder / "server.log"
     command = [str(Path(sys.executable).with_name("memory-conversations"))]
     command += ["--dev-auth", "--listen", "127.0.0.1:0", "--data-dir", str(folder / "data")]

@@ -1,4 +1,4 @@
-"""The extension `batch`: many writes in one request, each with an answer of its own."""
+"""The extension `batch`: many writes in one request, each with its own result."""
 
 from datetime import UTC, datetime
 from typing import Any

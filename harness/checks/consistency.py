@@ -1,4 +1,4 @@
-"""What was acknowledged is there for the very next reader."""
+"""Acknowledged writes are visible to the very next reader."""
 
 from harness.check import check
 from harness.checks.embedding import at_angle

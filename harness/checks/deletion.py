@@ -1,4 +1,4 @@
-"""Deleting a namespace takes its memories along, and nothing else."""
+"""Deleting a namespace deletes its memories, and nothing else."""
 
 from harness.check import check
 from harness.checks.namespaces import namespace_of

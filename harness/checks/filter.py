@@ -40,7 +40,7 @@ async def _matching(trial: Trial, name: str, **where: Any) -> list[str]:
 
 @check("filter.strings", _EQUAL, needs=_NEEDS)
 async def strings(trial: Trial) -> None:
-    """Strings are equal as they are: case, spaces, accents, `%` and `_` count, a part is none."""
+    """Strings match exactly: case, spaces, accents, `%` and `_` count, and parts do not match."""
     values = {
         "plain": "alpha",
         "upper": "Alpha",

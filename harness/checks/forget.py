@@ -20,7 +20,7 @@ async def removes_the_memory(trial: Trial) -> None:
 
 @check("forget.unknown-id", "Forget of an unknown id: 404, and nothing is deleted.")
 async def unknown_id(trial: Trial) -> None:
-    """Forgets an id that nobody has, in a namespace with one memory."""
+    """Forgets an unknown id, in a namespace with one memory."""
     name = await trial.namespace()
     await trial.written(name, "to be kept")
     (await trial.forget(trial.uuid(), name)).expect_error(404, "not_found")

@@ -1,4 +1,4 @@
-"""Cases that nobody thought of, made by schemathesis from the OpenAPI document."""
+"""Cases that schemathesis generates from the OpenAPI document."""
 
 import asyncio
 import threading
@@ -47,7 +47,7 @@ async def examples(trial: Trial) -> None:
 
 @check("generated.coverage", _DOCUMENT, profile="full")
 async def coverage(trial: Trial) -> None:
-    """Sends some 500 requests that are at or just beyond a border of the schemas."""
+    """Sends about 500 requests at or just beyond the limits of the schemas."""
     await _play(trial, "coverage")
 
 
@@ -59,5 +59,5 @@ async def fuzzing(trial: Trial) -> None:
 
 @check("generated.stateful", _DOCUMENT, profile="full")
 async def stateful(trial: Trial) -> None:
-    """Walks along the links of the document: make, write, search, repeat, forget, delete."""
+    """Follows the links of the document: create, write, search, repeat, forget, delete."""
     await _play(trial, "walk", _WALKS)

@@ -50,7 +50,7 @@ async def is_what_search_returns(trial: Trial) -> None:
 
 @check("get.unknown", _GET, needs=_NEEDS)
 async def unknown(trial: Trial) -> None:
-    """404 for an id that nobody has, and for one that was forgotten."""
+    """404 for an unknown id, and for one that was forgotten."""
     name = await trial.namespace()
     (await trial.get(trial.uuid(), name)).expect_error(404, "not_found")
     memory_id = await trial.written(name, "soon forgotten")

@@ -47,7 +47,7 @@ async def complete_below(trial: Trial) -> None:
 
 @check("limits.101-is-refused", _LIMIT)
 async def limit_101_is_refused(trial: Trial) -> None:
-    """Asks for 101: 400, not a quiet 100."""
+    """Asks for 101: 400, not silently 100."""
     name = await trial.namespace()
     (await trial.search(name, limit=101)).expect_error(400, "bad_request")
 

@@ -1,4 +1,4 @@
-"""What an operator relies on: restarts, a store that goes away, a backfill that can be repeated.
+"""What an operator relies on: restarts, a store that fails, a backfill that can be repeated.
 
 These run after all other checks, one by one, with the commands that the plugin's author gives.
 """
@@ -59,7 +59,7 @@ async def survives_a_restart(trial: Trial) -> None:
 
 @check("operational.keeps-what-it-acknowledged", _DURABLE, needs=["--restart-cmd"], alone=True)
 async def keeps_what_it_acknowledged(trial: Trial) -> None:
-    """Restarts the plugin under ten writers: what got 201 is there, what did not may be."""
+    """Restarts the plugin under ten writers: writes that got 201 are there, others may be."""
     names = [await trial.namespace() for _ in range(10)]
     restarted = asyncio.Event()
     acknowledged: list[str] = []
@@ -99,7 +99,7 @@ async def keeps_what_it_acknowledged(trial: Trial) -> None:
     alone=True,
 )
 async def unavailable_while_the_store_is_down(trial: Trial) -> None:
-    """Takes the store away: 503 everywhere, in time; brings it back: nothing is lost."""
+    """Stops the store: 503 everywhere, in time. Starts it again: nothing is lost."""
     name = await trial.namespace()
     await trial.written(name, "before")
     await trial.run_command(str(trial.settings.store_down_cmd))

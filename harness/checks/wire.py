@@ -20,7 +20,7 @@ _UNKNOWN = "Unknown fields in a request are ignored."
 
 @check("wire.trailing-bytes", _AFTER)
 async def trailing_bytes(trial: Trial) -> None:
-    """Sends good bodies with more behind them, which a streaming decoder does not look at."""
+    """Sends valid bodies followed by more bytes, which a streaming decoder does not read."""
     name = await trial.namespace()
     path = f"/v1/namespaces/{name}/memories"
     for tail in (b" x", b"{}", b"]", b'{"content": "y"}', b",", b"\x00"):

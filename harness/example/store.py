@@ -91,7 +91,7 @@ class Store:
     # Namespaces
 
     def put_namespace(self, name: str, body: NamespaceUpsert) -> Namespace:
-        """Create or refresh: absent leaves, null clears. An expired one is created anew."""
+        """Create or refresh: absent keeps, null clears. An expired one is created again."""
         space = self.live_space(name)
         if space is None:
             self.drop(name)

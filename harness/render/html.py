@@ -347,7 +347,7 @@ def _body(result: Result, report: Report) -> Iterable[Element]:
 
 
 def _prose(text: str) -> Iterable[Element | str]:
-    """A sentence of ours, with what stands between backticks as code."""
+    """One of our sentences, with text between backticks as code."""
     for place, part in enumerate(text.split("`")):
         yield element("code", {}, part) if place % 2 else part
 

@@ -92,7 +92,7 @@ def _facts(report: Report) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text of ours, whose punctuation is not meant as markup."""
+    """Our own text, whose punctuation is not markup."""
     return _SPECIAL.sub(r"\\\1", printable(text))
 
 

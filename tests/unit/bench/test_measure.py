@@ -103,7 +103,7 @@ def test_a_note_says_who_used_the_processors() -> None:
     done = Result(measure, {"plugin": [Sample(1, spent)], "pgbench": [Sample(2)]})
     notes = report.as_markdown([done], MACHINE).splitlines()[-2:]
     assert notes[0] == "- some work: known before."
-    assert "250 µs for the plugin and 300 µs for PostgreSQL" in notes[1]
+    assert "250 µs of processor time in our processes and 300 µs in PostgreSQL" in notes[1]
 
 
 def test_the_plot_is_an_svg_with_two_lines_a_kind() -> None:
