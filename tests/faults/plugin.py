@@ -106,7 +106,8 @@ class Plugin:
                 stdout=log,
                 stderr=log,
                 cwd=self.directory,
-                env={**os.environ, **self.environment},
+                # What a killed one leaves behind goes with the directory.
+                env={**os.environ, "TMPDIR": str(self.directory), **self.environment},
             )
 
     async def ready(self) -> None:

@@ -31,8 +31,9 @@ def data_dir() -> Iterator[Path]:
         yield path
 
 
-def test_an_interrupted_start_leaves_no_server_behind(data_dir: Path) -> None:
-    for milliseconds in range(0, 1000, 50):
+@pytest.mark.parametrize("step", [150, pytest.param(50, marks=pytest.mark.slow)])
+def test_an_interrupted_start_leaves_no_server_behind(data_dir: Path, step: int) -> None:
+    for milliseconds in range(0, 1000, step):
         process = started(data_dir)
         time.sleep(0.05 + milliseconds / 1000)
         process.send_signal(random.choice([signal.SIGINT, signal.SIGTERM, signal.SIGKILL]))

@@ -20,6 +20,7 @@ from tests.acceptance.command import program, running
 from tests.faults.cluster import Postgres, directory, initdb
 from tests.faults.releases import NotToBeHad, Release, from_npm, from_pypi, installed
 
+EMBEDDED = newest_programs()
 # A quick run of the tests fetches nothing.
 FETCHED = [
     from_npm("14.23.0-beta.17"),
@@ -29,7 +30,7 @@ FETCHED = [
     from_pypi("15.5-pgvector-0.5.1", "pgserver==0.0.9"),
 ]
 INSTALLED = [
-    *(installed(it) for it in sorted(newest_programs().parents[1].glob("pginstall*/bin"))),
+    *(installed(it) for it in sorted(EMBEDDED.parents[1].glob("pginstall*/bin")) if it != EMBEDDED),
     *(installed(it) for it in sorted(Path("/usr/lib/postgresql").glob("*/bin"))),
     *(installed(Path(it)) for it in os.environ.get("TEST_POSTGRES_BINS", "").split(":") if it),
 ]
