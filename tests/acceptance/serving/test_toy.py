@@ -287,7 +287,7 @@ def test_a_plugin_that_does_not_start_is_told(database: str, tmp_path: Path) -> 
         "--with-plugin",
         command=TOY,
         environment=environment,
-        until=re.compile("runs as a child, does not"),
+        until=re.compile("the child process .* did not start"),
     ) as toy:
         assert toy.exit_code() == 1
         assert "--pool-size" in "\n".join(toy.lines)
