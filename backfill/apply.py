@@ -135,7 +135,7 @@ class _Remembering(_Applying):
         with Journal(options.state_dir, identity, restart=options.restart) as journal:
             if journal.done and not await self._is_there(journal):
                 self._run.reporter.say(
-                    "the target does not have what the journal calls done; starting over"
+                    "the target lacks rows that the journal lists as done; starting over"
                 )
                 journal.forget()
             async with Lanes(self._run.width) as lanes:
@@ -189,7 +189,7 @@ class _Remembering(_Applying):
         A plugin that cannot list can show no more than that; `-verify` tries harder.
         """
         self._run.reporter.say(
-            f"going on where an earlier run stopped ({journal.path}), if the newest copied row of"
+            f"continuing where an earlier run stopped ({journal.path}), if the newest copied row of"
             f" each of {len(journal.witnesses):,} namespaces is there"
         )
         for namespace, witness in journal.witnesses.items():

@@ -106,7 +106,7 @@ class Workspaces:
     def _odd(self, workspace: Workspace) -> Iterator[str]:
         name, parent = f"workspace {workspace.id}", workspace.parent_id
         if workspace.status == "removed":
-            yield f"{name} is removed; its rows are copied all the same"
+            yield f"{name} is removed; its rows are copied anyway"
         if workspace.parent_is_missing:
             yield (
                 f"{name} names a parent {parent} that does not exist: its TEAM rows belong to"

@@ -14,8 +14,8 @@ from backfill.stream import Stream
 from contract import MAX_LIMIT, Memory
 
 IN_FULL = "search in full, exact both ways"
-BY_PROBES = "text probes, by sight"
-BY_MEANING = "embedding probes, by sight"
+BY_PROBES = "text searches"
+BY_MEANING = "embedding searches"
 NEWEST_ONLY = f"the newest {MAX_LIMIT} only"
 _BLOCK = 1000
 _SEEN_KEPT = 50_000

@@ -289,7 +289,7 @@ async def open_target(
             raise TargetUnavailable(f"the plugin at {url} reports that it is degraded")
         if not health.version.startswith("1."):
             raise ConfigurationError(
-                f"the plugin speaks version {health.version} of the contract, we speak 1"
+                f"the plugin speaks version {health.version} of the contract, not version 1"
             )
         yield Target(client, health, reporter, max_rps=max_rps, patience=patience)
 

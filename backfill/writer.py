@@ -55,8 +55,8 @@ class Writer:
         if answer.id != item.write.id or answer.namespace != item.write.namespace:
             raise TargetBroken(
                 f"the plugin stored {item.write.id} of {item.write.namespace} as {answer.id}"
-                f" of {answer.namespace}: it does not keep MemoryWrite.id, and a repeat would"
-                " double every row"
+                f" of {answer.namespace}: it does not keep MemoryWrite.id, so running this"
+                " again would duplicate every row"
             )
         self.wrote(item.row)
 

@@ -223,7 +223,7 @@ def _json(value: Any) -> Response:
 
 
 def _missing() -> Missing:
-    return Missing("there is no memory with this id")
+    return Missing("no memory has this id")
 
 
 def _id(request: Request) -> str:

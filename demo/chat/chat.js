@@ -161,7 +161,7 @@ async function follow(id) {
       }
     } catch (error) {
       if (mine.signal.aborted) return;
-      tell("The connection was lost; going on…");
+      tell("Connection lost; reconnecting…");
       await new Promise((done) => setTimeout(done, 500));
     }
   }

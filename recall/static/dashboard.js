@@ -135,7 +135,7 @@ async function saveEditor(event) {
     return;
   }
   dialog.close();
-  tell("The memory is saved.");
+  tell("Memory saved.");
   await refresh();
 }
 
@@ -145,9 +145,9 @@ async function onListClick(event) {
   if (event.target.closest('[data-testid="edit-memory"]')) {
     openEditor((await ask("GET", `/api/memory/${row.dataset.id}`)).memory);
   } else if (event.target.closest('[data-testid="delete-memory"]')) {
-    if (!confirm("Delete this memory? It will not be recalled any more.")) return;
+    if (!confirm("Delete this memory? It will no longer be recalled.")) return;
     await ask("DELETE", `/api/memory/${row.dataset.id}`);
-    tell("The memory is deleted.");
+    tell("Memory deleted.");
     await refresh();
   }
 }
@@ -312,7 +312,7 @@ async function saveSettings(event) {
     return;
   }
   shown.hidden = true;
-  sessionStorage.setItem("told", "The settings are saved. The next request obeys them.");
+  sessionStorage.setItem("told", "Settings saved. They apply to the next request.");
   location.reload();
 }
 

@@ -115,7 +115,7 @@ def test_a_legacy_database_that_goes_away_ends_the_run_and_the_same_command_goes
         )
     _, err = said_by(process)
     assert process.returncode == 3, err
-    assert "the legacy database went away" in err
+    assert "the connection to the legacy database was lost" in err
     assert target.count() < ROWS
     assert backfill("-apply").code == 0
     assert target.count() == ROWS

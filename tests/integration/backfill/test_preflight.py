@@ -61,7 +61,7 @@ def test_a_plugin_or_a_gateway_that_wants_a_token_is_exit_2(
     )
     outcome = backfill("-apply")
     assert outcome.code == 2
-    assert "wants a token" in outcome.err
+    assert "requires a token" in outcome.err
     assert "set MEMORY_PLUGIN_TOKEN" in outcome.err
 
 
@@ -148,7 +148,7 @@ def test_tables_that_may_not_be_read_are_exit_2(
         url = legacy.url.replace("//postgres@", f"//{role}@")
         outcome = Command(url, serve().plugin_url, tmp_path)("-apply")
         assert outcome.code == 2
-        assert "does not let us read" in outcome.err
+        assert "may not read the legacy database" in outcome.err
     finally:
         query_database(legacy.url, f"DROP ROLE {role}")
 

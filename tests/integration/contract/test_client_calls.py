@@ -293,7 +293,7 @@ async def test_another_memory_than_the_one_asked_for_breaks_the_contract(
     client: MemoryClient, stub: Stub, other: dict[str, str]
 ) -> None:
     stub.answer("GET", f"/v1/memories/{ID}?namespace=team:1", Reply(body=MEMORY | other))
-    with pytest.raises(ContractViolation, match="another memory"):
+    with pytest.raises(ContractViolation, match="a different memory"):
         await client.get(ID, namespace="team:1")
 
 

@@ -110,7 +110,7 @@ def test_1_not_conformant() -> None:
         (["http://127.0.0.1:1", "--only", "nothing"], "no check matches 'nothing'"),
         (["http://127.0.0.1:1", "--baseline", "/nowhere.json"], "cannot read the report"),
         (["http://127.0.0.1:1", "--json", "/nowhere/report.json"], "cannot write"),
-        (["http://127.0.0.1:1", "--store-up-cmd", "true"], "need each other"),
+        (["http://127.0.0.1:1", "--store-up-cmd", "true"], "must be given together"),
         (["http://127.0.0.1:1", "--timeout", "0"], "timeout"),
         (["http://127.0.0.1:1", "--profile", "all"], "'all' is not one of"),
     ],

@@ -72,7 +72,7 @@ async def test_a_role_that_may_not_migrate_is_told_to_the_operator(database: str
     await admin.execute("CREATE ROLE only_reads LOGIN")
     try:
         url = database.replace("postgres@", "only_reads@", 1)
-        with pytest.raises(MigrationFailed, match="lacks a right"):
+        with pytest.raises(MigrationFailed, match="lacks a privilege"):
             await prepare(Settings(database_url=url), SCHEMA, command="x")
     finally:
         await admin.execute("DROP ROLE only_reads")

@@ -1,4 +1,4 @@
-"""Processes that serve: one that cannot begin is a failure, not a quiet end."""
+"""Serving processes: one that cannot start is reported as a failure, not ignored."""
 
 import subprocess
 import sys
@@ -169,7 +169,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     ("process_without", "told"),
     [
-        ("2", "a worker cannot be started (Cannot allocate memory); use fewer with --workers"),
+        ("2", "cannot start a worker (Cannot allocate memory); use fewer with --workers"),
         ("3", "replaced"),
     ],
 )

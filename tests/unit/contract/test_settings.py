@@ -74,7 +74,7 @@ def test_a_duration_is_read(value: float | str, seconds: float) -> None:
     "value", ["", "s", "2h", "-1s", "0", "0ms", "1e3", "two", 0, -1, float("nan")]
 )
 def test_what_is_no_duration_is_refused(value: float | str) -> None:
-    with pytest.raises(ValueError, match="length of time"):
+    with pytest.raises(ValueError, match="duration"):
         parse_duration(value)
 
 
@@ -90,9 +90,9 @@ def test_the_timeout_comes_from_the_argument_then_the_environment_then_the_defau
 
 def test_a_wrong_timeout_says_where_it_came_from(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORY_PLUGIN_TIMEOUT", "soon")
-    with pytest.raises(ValueError, match="MEMORY_PLUGIN_TIMEOUT: must be a length of time"):
+    with pytest.raises(ValueError, match="MEMORY_PLUGIN_TIMEOUT: must be a duration"):
         MemoryClient()
-    with pytest.raises(ValueError, match="timeout: must be a length of time"):
+    with pytest.raises(ValueError, match="timeout: must be a duration"):
         MemoryClient(timeout=-1)
 
 

@@ -107,7 +107,7 @@ def test_a_given_command_brings_its_checks_into_any_profile() -> None:
         ({"profile": "all"}, "there is no profile all"),
         ({"timeout": 0}, "timeout"),
         ({"parallel": 0}, "at least 1"),
-        ({"store_down_cmd": "true"}, "need each other"),
+        ({"store_down_cmd": "true"}, "must be given together"),
         ({"only": ("forge",)}, "no check matches 'forge'"),
         ({"exclude": ("nothing.*",)}, r"no check matches 'nothing\.\*'"),
     ],
