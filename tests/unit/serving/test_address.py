@@ -98,7 +98,7 @@ def test_of_two_servers_that_start_on_one_port_the_second_to_listen_is_told() ->
             first.open()
             with pytest.raises(BadSetting, match="--listen"):
                 second.open()
-        with pytest.raises(BadSetting, match=f"another program has {taken}.*--listen"):
+        with pytest.raises(BadSetting, match=f"another program is using {taken}.*--listen"):
             address.bound(taken).__enter__()
 
 
