@@ -51,9 +51,7 @@ async def find_rows(
     return await fetch(statement, *arguments)
 
 
-def statement_for(
-    request: SearchRequest, vector: list[float] | None
-) -> tuple[str, list[object]]:
+def statement_for(request: SearchRequest, vector: list[float] | None) -> tuple[str, list[object]]:
     """The statement that answers a request without a query, and its arguments."""
     namespaces = list(set(request.namespaces))
     kinds = sorted(set(request.kinds)) if request.kinds else None
