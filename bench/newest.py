@@ -19,7 +19,7 @@ PGBENCH_NAMESPACES = """\\set a random(0, 65)
 \\set b random(66, 131)
 \\set c random(132, 199)
 """
-_NAMES = ", ".join(f"'workspace' || chr(58) || :{name}" for name in "abc")
+PGBENCH_NAMES = "ARRAY[" + ", ".join(f"'workspace' || chr(58) || :{it}" for it in "abc") + "]"
 
 
 def namespaces(generator: random.Random) -> list[str]:
@@ -35,9 +35,9 @@ def requests() -> list[str]:
 
 def script(statement: str, *arguments: str) -> str:
     """A statement of the plugin for pgbench: $1 is three namespaces, the others as given."""
+    given = (PGBENCH_NAMES, *arguments)
     text = re.sub(r"--.*", "", statement)
-    for place, argument in enumerate((f"ARRAY[{_NAMES}]", *arguments), start=1):
-        text = text.replace(f"${place}", argument)
+    text = re.sub(r"\$(\d+)", lambda place: given[int(place[1]) - 1], text)
     return f"{PGBENCH_NAMESPACES}{' '.join(text.split())};\n"
 
 

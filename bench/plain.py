@@ -22,13 +22,13 @@ _COPY = """
 INSERT INTO plain_records (namespace, content, created_at)
 SELECT namespace, content, created_at FROM memory_records
 """
-# Arguments as of search_text: $1 the namespaces, $3 the limit, $7 the query.
+# $1 are the namespaces, $2 the limit, $3 the query.
 SEARCH = """
-SELECT id, namespace, content, created_at, ts_rank(tsv, plainto_tsquery('english', $7)) AS score
+SELECT id, namespace, content, created_at, ts_rank(tsv, plainto_tsquery('english', $3)) AS score
 FROM memory_plugin.plain_records
-WHERE namespace = ANY($1) AND tsv @@ plainto_tsquery('english', $7)
+WHERE namespace = ANY($1) AND tsv @@ plainto_tsquery('english', $3)
 ORDER BY score DESC, created_at DESC
-LIMIT $3
+LIMIT $2
 """
 
 

@@ -7,13 +7,11 @@ from functools import partial
 from bench import data, pgbench, plain
 from bench.load import post, send
 from bench.measure import Measure, Sample
-from bench.newest import CONNECTIONS, ROWS, namespaces, script
+from bench.newest import CONNECTIONS, PGBENCH_NAMES, ROWS, namespaces, script
 from bench.stage import Stage
 from plugin_postgres import sql
 
 _REQUESTS = 500
-# The arguments $4 to $6 of a search without a filter.
-_NO_FILTER = ("NULL::jsonb", "NULL::timestamptz", "NULL::timestamptz")
 
 
 def rare_requests(rows: int) -> list[str]:
@@ -40,14 +38,16 @@ def measures(stage: Stage) -> Iterator[Measure]:
     rows = stage.scale(ROWS)
     rare, common = rare_requests(rows), common_requests()
 
-    def rare_script(statement: str) -> str:
+    def with_rare(text: str) -> str:
         # As in the requests, the first of the namespaces has the word.
-        return script(statement, "NULL", "20", *_NO_FILTER, "('rare' || :n)").replace(
+        return text.replace(
             "\\set a random(0, 65)", f"\\set n random(1, {rows})\n\\set a :n % {data.NAMESPACES}"
         )
 
-    def common_script(statement: str) -> str:
-        return script(statement, "NULL", "20", *_NO_FILTER, f"'{' '.join(data.COMMON)}'")
+    rare_plain = with_rare(script(plain.SEARCH, "20", "('rare' || :n)"))
+    rare_ours = with_rare(_script_of_all("('''@rare' || :n || ''':*')", "('rare' || :n)::tsquery"))
+    common_plain = script(plain.SEARCH, "20", f"'{' '.join(data.COMMON)}'")
+    common_ours = _script_of_all("'''@harbour'' & ''@lantern'''", "NULL::tsquery")
 
     def through(plugin: str, asked: list[str]) -> Sample:
         return send(plugin, asked, connections=CONNECTIONS, seconds=stage.seconds)
@@ -60,9 +60,16 @@ def measures(stage: Stage) -> Iterator[Measure]:
         plain.copy_memories(url)
         with stage.plugin(url) as plugin:
             send(plugin, rare + common, connections=CONNECTIONS, seconds=1)
-            for name, title, asked, scripted, must in (
-                ("text rare", "text, a rare word", rare, rare_script, 0.8),
-                ("text common", "text, two words in 1 of 8 rows each", common, common_script, 3.0),
+            for name, title, asked, theirs, ours, must in (
+                ("text rare", "text, a rare word", rare, rare_plain, rare_ours, 0.8),
+                (
+                    "text common",
+                    "text, two words in 1 of 8 rows each",
+                    common,
+                    common_plain,
+                    common_ours,
+                    3.0,
+                ),
             ):
                 yield Measure(
                     name=name,
@@ -70,10 +77,8 @@ def measures(stage: Stage) -> Iterator[Measure]:
                     unit="requests/s",
                     contestants={
                         "plugin": partial(through, plugin, asked),
-                        "a plain query in pgbench": partial(directly, url, scripted(plain.SEARCH)),
-                        "our statement in pgbench": partial(
-                            directly, url, scripted(sql.load("search_text"))
-                        ),
+                        "a plain query in pgbench": partial(directly, url, theirs),
+                        "our statement in pgbench": partial(directly, url, ours),
                     },
                     must=must,
                 )
@@ -88,6 +93,17 @@ def measures(stage: Stage) -> Iterator[Measure]:
                 must=3.0,
                 at_most=True,
             )
+
+
+def _script_of_all(template: str, word: str) -> str:
+    """The statement that answers a short query, for pgbench."""
+    keys = (
+        f"(SELECT memory_plugin.search_in({template}, array_agg(memory_plugin.search_mark(name)))"
+        f" FROM unnest({PGBENCH_NAMES}) AS name)"
+    )
+    # The last ones are the phrase, the query as it was written, and whether it is a question.
+    others = ("NULL", "NULL", "false")
+    return script(sql.load("search_all"), "NULL", "20", "NULL::jsonb", "600", keys, word, *others)
 
 
 def _p50(sample: Sample) -> Sample:

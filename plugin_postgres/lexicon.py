@@ -21,6 +21,7 @@ _LONGEST_PHRASE = 1_000
 # About 10 MB; a person's vocabulary is a tenth of it.
 _MOST_STEMS = 50_000
 _SPACE = " \t\n\r"
+_DIGIT = re.compile("[0-9]")
 _NO_WORD = re.compile("[^0-9a-z ]+")
 # The parser takes such a number for a word of its own, whatever follows it: 5e2x is 5e2 and x.
 _NUMBER = re.compile("(?<![0-9a-z])[0-9]+e[0-9]")
@@ -50,15 +51,17 @@ class Lexicon:
         return Reading(folded, words.split(), lexemes, stems, phrase or None, grams)
 
     async def _stems_of(self, fetch: Fetch, lexemes: Sequence[str]) -> dict[str, str | None]:
+        # As the configuration english does it: a word with a digit has no stem but itself.
+        numbered = {lexeme: lexeme for lexeme in lexemes if _DIGIT.search(lexeme)}
         asked = {form for lexeme in lexemes for form in IRREGULAR_FORMS.get(lexeme, ())}
-        asked.update(lexemes)
+        asked.update(lexeme for lexeme in lexemes if lexeme not in numbered)
         known = self._stems
         if unknown := [word for word in asked if word not in known]:
             if len(known) > _MOST_STEMS:
                 known = self._stems = {}
                 unknown = list(asked)
             known.update(await fetch(sql.load("find_stems"), unknown))
-        return {word: known[word] for word in asked}
+        return {**numbered, **{word: known[word] for word in asked}}
 
 
 def _phrase(words: Sequence[str], stems: dict[str, str | None]) -> str | None:

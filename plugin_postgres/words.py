@@ -19,9 +19,8 @@ _NAMESPACES_FOR_STEMS = 200
 _WITH_ALL = 600
 _WITH_ONE = 200
 _WITH_ONE_OF_A_PART = 40
-# By so many memories it is judged how common a term is; fewer tell nothing.
-_SAMPLE = 64
-_SMALLEST_SAMPLE = 40
+# By so many memories it is judged how common a term is.
+_SAMPLE = 48
 # What a word counts of which a memory has only the beginning.
 _BEGUN = 0.9
 # How much longer than the answer the list of words is that is fused with embeddings.
@@ -60,14 +59,14 @@ class WordSearch:
             return found
         if len(self._marks) <= _FEW_NAMESPACES or len(terms) < 2:
             return await self._with_some(range(len(terms)), beginnings=True)
-        rarest = await self._rarest()
-        found = await self._with_some(rarest, beginnings=False)
+        order = await self._rarest_first()
+        found = await self._with_some(order[:_LOOKED_UP], beginnings=False)
         if len(found) >= self._request.limit or (
-            len(rarest) == len(terms) and self._has_last_word(found)
+            len(order) <= _LOOKED_UP and self._has_last_word(found)
         ):
             return found
-        # They found little, so the others are looked up as well.
-        return await self._with_some(range(len(terms)), beginnings=True)
+        # They found little, so some of the others are looked up as well.
+        return await self._with_some(order[: 2 * _LOOKED_UP], beginnings=True)
 
     def _may_have_all(self) -> bool:
         return (
@@ -105,18 +104,15 @@ class WordSearch:
             return [row[1:] for row in found]
         return None
 
-    async def _rarest(self) -> list[int]:
-        """The places of the terms that are looked up in many namespaces."""
+    async def _rarest_first(self) -> list[int]:
+        """The places of the terms in the order in which they are looked up in many namespaces."""
         terms = self._question.terms
         if len(terms) <= _LOOKED_UP:
             return list(range(len(terms)))
         lexemes = [in_memory(term) for term in terms]
         counted = await self._fetch(sql.load("sample_terms"), self._namespaces, lexemes)
-        if counted[0]["taken"] < _SMALLEST_SAMPLE:
-            return list(range(len(terms)))
         # A long word is rarer than a short one.
-        order = sorted(range(len(terms)), key=lambda it: (counted[it]["seen"], -len(terms[it])))
-        return sorted(order[:_LOOKED_UP])
+        return sorted(range(len(terms)), key=lambda it: (counted[it]["seen"], -len(terms[it])))
 
     def _has_last_word(self, found: Sequence[Sequence[Any]]) -> bool:
         """Whether the last word is in a memory as it stands, and so is not the beginning of one."""
@@ -146,9 +142,9 @@ class WordSearch:
             parts = keys.looks(template + self._filter, self._marks)
             looks += parts
             of_clue += [clue] * len(parts)
-        every: list[str] = []
+        every = None
         if few and 2 <= len(terms) <= _FEW_TERMS:
-            every = keys.looks(" & ".join(terms) + self._filter, self._marks)
+            every = " & ".join(terms) + self._filter
         parts_count = -(-len(self._marks) // keys.SPAN)
         wanted = request.limit * (_FUSED if self._vector is not None else 1)
         begins = beginnings and question.begun is not None

@@ -12,7 +12,7 @@
 -- the words next to each other, the query where it is more than words, and whether it is a question.
 -- Of each clue, $10 is what a memory is asked for, $11 what it counts, $12 the clue of the whole word:
 -- itself, unless it is one that begins with the last word. Of each look, $13 is what the index is asked
--- for, $14 the clue, $15 the bound of each. $16 are looks for memories with all the words, of which $17 are
+-- for, $14 the clue, $15 the bound of each. $16 asks for memories with all the words, of which $17 are
 -- taken; $18 is how many memories the sample has, $19 whether the crowded are left out. $20 asks for any
 -- clue, $21 for stems that a word may have that begins with the last word, which is $22: with '@' where the
 -- mark of a namespace belongs. $23 is the query, folded, where it may be a part of a word or no word at
@@ -40,7 +40,7 @@ clue AS MATERIALIZED (
     SELECT
         *,
         CASE
-            WHEN 4 * seen < taken OR taken < 40 THEN 0
+            WHEN 4 * seen < taken OR taken < 32 THEN 0
             ELSE seen * (
                 SELECT count(*)
                 FROM (
@@ -68,11 +68,13 @@ clue AS MATERIALIZED (
 ),
 asked AS MATERIALIZED (
     SELECT
-        clue.*,
-        clue.number <> ALL($14::integer[])
-        OR ($19::boolean AND greatest(clue.estimate, of_word.estimate) >= 200) AS is_crowded
+        *,
+        number <> ALL($14::integer[])
+        OR ($19::boolean AND (
+            estimate >= 200
+            OR number <> whole AND (SELECT word.estimate FROM clue AS word WHERE word.number = clue.whole) >= 200
+        )) AS is_crowded
     FROM clue
-    JOIN clue AS of_word ON of_word.number = clue.whole
 ),
 hit AS MATERIALIZED (
     SELECT look.number, look.clue, memory.id, memory.pin, memory.created_at, memory.content_tsv
@@ -114,15 +116,21 @@ counted AS MATERIALIZED (
 ),
 weighed AS MATERIALIZED (
     SELECT
-        counted.*,
-        counted.factor * ln(1 + 1000 / greatest(
+        *,
+        -- A word and what begins with it are worth the same.
+        factor * ln(1 + 1000 / greatest(
             CASE
-                WHEN of_word.found > 0 THEN of_word.found
-                ELSE (SELECT max(found) FROM counted AS begun WHERE begun.number <> begun.whole)
+                WHEN number <> whole THEN coalesce(
+                    (SELECT nullif(word.found, 0) FROM counted AS word WHERE word.number = counted.whole), found
+                )
+                WHEN found = 0 THEN (
+                    SELECT begun.found FROM counted AS begun
+                    WHERE begun.whole = counted.number AND begun.number <> begun.whole
+                )
+                ELSE found
             END, 1
         )::double precision) AS weight
     FROM counted
-    JOIN counted AS of_word ON of_word.number = counted.whole
 ),
 state AS MATERIALIZED (
     SELECT
@@ -146,18 +154,17 @@ pool AS (
     JOIN weighed ON weighed.number = hit.clue
     UNION ALL
     SELECT memory.id, memory.pin, memory.created_at, memory.content_tsv, 0
-    FROM unnest($16::tsquery[]) AS look (keys)
-    CROSS JOIN LATERAL memory_plugin.search_look(
-        look.keys, ARRAY(SELECT home.name FROM home), $2, $4, $5, $6, $17::bigint
+    FROM memory_plugin.search_template(
+        $16::text, ARRAY(SELECT home.name FROM home), $2, $4, $5, $6, $17::bigint
     ) AS memory
-    WHERE (SELECT is_cut FROM state)
+    WHERE (SELECT is_cut FROM state) AND $16 IS NOT NULL
     UNION ALL
     SELECT memory.id, memory.pin, memory.created_at, memory.content_tsv, 0
     FROM home
     CROSS JOIN LATERAL memory_plugin.search_newest(
         home.name, $2, $4, $5, $6,
         CASE
-            WHEN $5 IS NULL AND $6 IS NULL THEN greatest(400 / cardinality($1), 2)
+            WHEN $5 IS NULL AND $6 IS NULL THEN greatest(least(greatest(8 * $3, 160), 400) / cardinality($1), 2)
             ELSE greatest(1000 / cardinality($1), 5)
         END
     ) AS memory
@@ -169,35 +176,19 @@ pool AS (
         END
     UNION ALL
     SELECT memory.id, memory.pin, memory.created_at, memory.content_tsv, 0
-    FROM (
-        SELECT array_agg(home.name) AS names
-        FROM home
-        CROSS JOIN LATERAL (
-            SELECT stored.pin
-            FROM memory_plugin.memory_records AS stored
-            WHERE stored.namespace = home.name
-            ORDER BY stored.pin DESC, stored.created_at DESC, stored.id
-            LIMIT 1
-        ) AS first
-        WHERE first.pin AND (SELECT is_cut FROM state)
-    ) AS pinned
-    CROSS JOIN LATERAL memory_plugin.search_parts($20, pinned.names) AS part (names, keys)
-    CROSS JOIN LATERAL memory_plugin.search_look(part.keys, part.names, $2, $4, $5, $6, $17) AS memory
+    FROM memory_plugin.search_template(
+        $20, memory_plugin.search_pinned(ARRAY(SELECT home.name FROM home)), $2, $4, $5, $6, $17
+    ) AS memory
+    WHERE (SELECT is_cut FROM state)
     UNION ALL
     -- Nothing begins with the last word, but what it is the beginning of may have a shorter stem.
     SELECT
         memory.id, memory.pin, memory.created_at, memory.content_tsv,
         (SELECT weight FROM weighed WHERE number <> whole)
-    FROM (
-        SELECT array_agg(home.name) AS names FROM home WHERE (SELECT is_begun FROM state)
-    ) AS searched
-    CROSS JOIN LATERAL memory_plugin.search_parts($21, searched.names) AS part (names, keys)
-    CROSS JOIN LATERAL memory_plugin.search_look(part.keys, part.names, $2, $4, $5, $6, $15) AS memory
-    JOIN memory_plugin.memory_records AS stored ON stored.id = memory.id
-    WHERE
-        strpos(
-            ' ' || memory_plugin.search_words(memory_plugin.search_fold(stored.content)), ' ' || $22
-        ) > 0
+    FROM memory_plugin.search_begun(
+        $21, $22, ARRAY(SELECT home.name FROM home), $2, $4, $5, $6, $15
+    ) AS memory
+    WHERE (SELECT is_begun FROM state)
 ),
 scored AS MATERIALIZED (
     -- Of memories that have the same clues, a shorter one is a little better. Rounded, because a sum depends
@@ -218,13 +209,14 @@ scored AS MATERIALIZED (
                 ELSE 0
             END AS further
         FROM pool
+        OFFSET 0
     ) AS memory
     GROUP BY id
-    HAVING sum(weight) + max(further) > 0
 ),
 best AS MATERIALIZED (
     SELECT *
     FROM scored
+    WHERE worth > 0
     ORDER BY
         pin AND worth >= 0.2 * (SELECT max(worth) FROM scored) DESC, worth DESC, created_at DESC, id
     LIMIT greatest(2 * $3, 60)
@@ -235,19 +227,20 @@ found AS MATERIALIZED (
         stored.expires_at, stored.propagation, stored.pin,
         memory_plugin.search_score(best.worth, stored.content, stored.content_tsv, $7, $8, $9) AS score
     FROM best
-    JOIN memory_plugin.memory_records AS stored ON stored.id = best.id
+    -- OFFSET 0 keeps this a look-up for each, however small the table was when this was planned.
+    CROSS JOIN LATERAL (
+        SELECT * FROM memory_plugin.memory_records AS any_stored WHERE any_stored.id = best.id OFFSET 0
+    ) AS stored
     UNION ALL
     SELECT
         stored.id, stored.namespace, stored.content, stored.kind, stored.source, stored.created_at,
         stored.expires_at, stored.propagation, stored.pin, 0.3
-    FROM home
-    CROSS JOIN LATERAL memory_plugin.search_newest(
-        home.name, $2, $4, $5, $6, greatest(3000 / cardinality($1), 2)
-    ) AS memory
-    JOIN memory_plugin.memory_records AS stored ON stored.id = memory.id
+    FROM memory_plugin.search_within(
+        $23::text, ARRAY(SELECT home.name FROM home), $2, $4, $5, $6
+    ) AS part (id)
+    JOIN memory_plugin.memory_records AS stored ON stored.id = part.id
     WHERE
-        $23::text IS NOT NULL
+        $23 IS NOT NULL
         AND ($24::boolean OR NOT EXISTS (SELECT FROM best))
-        AND strpos(memory_plugin.search_fold(memory.content), $23) > 0
-        AND (memory.id NOT IN (SELECT best.id FROM best)) IS TRUE
+        AND (stored.id NOT IN (SELECT best.id FROM best)) IS TRUE
 )

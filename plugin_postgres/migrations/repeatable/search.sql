@@ -110,14 +110,80 @@ BEGIN
 END
 $$;
 
--- A template for any number of namespaces, in looks for some of them each.
-CREATE OR REPLACE FUNCTION memory_plugin.search_parts(template text, homes text[])
-RETURNS TABLE (names text[], keys tsquery)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
+-- The others are called where they are needed, which is seldom, so that starting a search does not pay for
+-- them: the first for what a template finds in any number of namespaces.
+CREATE OR REPLACE FUNCTION memory_plugin.search_template(
+    template text, homes text[], kinds text[], fields jsonb, since timestamptz, until timestamptz, bound bigint
+) RETURNS TABLE (id uuid, pin boolean, created_at timestamptz, content_tsv tsvector)
+LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 60
 AS $$
-    SELECT part.names, memory_plugin.search_in(
-        template, ARRAY(SELECT memory_plugin.search_mark(name) FROM unnest(part.names) AS name)
-    )
+BEGIN
+    RETURN QUERY
+    SELECT memory.*
     FROM generate_series(1, cardinality(homes), 32) AS first
     CROSS JOIN LATERAL (SELECT homes[first : first + 31] AS names OFFSET 0) AS part
+    CROSS JOIN LATERAL memory_plugin.search_look(
+        memory_plugin.search_in(
+            template, ARRAY(SELECT memory_plugin.search_mark(name) FROM unnest(part.names) AS name)
+        ),
+        part.names, kinds, fields, since, until, bound
+    ) AS memory
+    WHERE template IS NOT NULL;
+END
+$$;
+
+-- Memories with a word that begins with `beginning` and whose stem is shorter.
+CREATE OR REPLACE FUNCTION memory_plugin.search_begun(
+    template text, beginning text, homes text[], kinds text[], fields jsonb, since timestamptz,
+    until timestamptz, bound bigint
+) RETURNS TABLE (id uuid, pin boolean, created_at timestamptz, content_tsv tsvector)
+LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 10
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT memory.*
+    FROM memory_plugin.search_template(template, homes, kinds, fields, since, until, bound) AS memory
+    JOIN memory_plugin.memory_records AS stored ON stored.id = memory.id
+    WHERE
+        strpos(
+            ' ' || memory_plugin.search_words(memory_plugin.search_fold(stored.content)), ' ' || beginning
+        ) > 0;
+END
+$$;
+
+-- Of the newest memories, those that have `part` anywhere.
+CREATE OR REPLACE FUNCTION memory_plugin.search_within(
+    part text, homes text[], kinds text[], fields jsonb, since timestamptz, until timestamptz
+) RETURNS SETOF uuid
+LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 10
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT memory.id
+    FROM unnest(homes) AS home
+    CROSS JOIN LATERAL memory_plugin.search_newest(
+        home, kinds, fields, since, until, greatest(3000 / cardinality(homes), 2)
+    ) AS memory
+    WHERE strpos(memory_plugin.search_fold(memory.content), part) > 0;
+END
+$$;
+
+-- The namespaces with pinned memories.
+CREATE OR REPLACE FUNCTION memory_plugin.search_pinned(homes text[]) RETURNS text[]
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT home
+        FROM unnest(homes) AS home
+        CROSS JOIN LATERAL (
+            SELECT stored.pin
+            FROM memory_plugin.memory_records AS stored
+            WHERE stored.namespace = home
+            ORDER BY stored.pin DESC, stored.created_at DESC, stored.id
+            LIMIT 1
+        ) AS first
+        WHERE first.pin
+    );
+END
 $$;
