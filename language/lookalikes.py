@@ -30,7 +30,7 @@ _STANCE = re.compile(r"(?i)(?:not\s+)?(?:prefer|like|love|enjoy|hate|dislike|avo
 
 # What somebody tells of what happens to them just now: steps in a program, errors, errands.
 _STEP = re.compile(
-    r"(?i)\Athe\s+wrong\b|\A(?:all|everything|some|the|a|an)?\s*(?:text|lines|rows|cells|files?|area|entry|item"
+    r"(?i)\Athe\s+wrong\b|\band\s+\w{3,}ed\Z|\A(?:all|everything|some|the|a|an)?\s*(?:text|lines|rows|cells|files?|area|entry|item"
     r"|option\s+\w{1,3}|checkbox)\b.*\b(?:and|then)\b"
     r"|\band\s+(?:then\s+)?(?:press|click|hit|tap|copi|past|delet|sav|submitt|confirm|got\b|ran\b)\w*"
     r"|\b(?:on|in|from)\s+(?:the|a|that|this)\s+(?:\w+\s+)?(?:form|menu|drop-?down|dialog|popup"
@@ -55,6 +55,8 @@ def is_another_verb(verb: Verb, said: str, about: str) -> bool:
     said = said.lower()
     if verb.category == "decision" and (_NO_DECISION.search(said) or _IDIOM.match(about)):
         return True
+    if verb.category == "preference" and said.endswith(f" {first}"):
+        return True  # `I love love love this`
     if verb.category == "pattern":
         first = _ADVERBS.sub("", about).split(None, 1)[0].lower()
         is_past = first in _PAST or (first.endswith("ed") and first not in _NOT_PAST)

@@ -13,6 +13,7 @@ _QUOTED_LINES = re.compile(r"^[ \t]{0,3}>[^\n]*", re.MULTILINE)
 _INDENTED = re.compile(
     r"(?<=\n)[ \t]*\n((?:(?: {4}|\t)(?![ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t])[^\n]*(?:\n|\Z))+)"
 )
+_TRIPLE_QUOTED = re.compile(r'"""(?:[^"]|"(?!""))*"""')
 _COMMENTS = re.compile(r"^(?:[ \t]*//|(?: {4}|\t)[ \t]*#)[^\n]*", re.MULTILINE)
 _INLINE_CODE = re.compile(r"(`{1,2})(?!`)[^`\n]{1,2000}\1")
 _SINGLE_QUOTED = re.compile(
@@ -70,6 +71,8 @@ _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 def mask(text: str) -> str:
     """The text with everything hidden that its author shows and does not say."""
     masked = _mask_fences(text) if "```" in text or "~~~" in text else text
+    if '"""' in masked:
+        masked = _TRIPLE_QUOTED.sub(_hidden, masked)
     if ">" in masked:
         masked = _QUOTED_LINES.sub(_lines, masked)
     masked = _INDENTED.sub(_lines, masked)

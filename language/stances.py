@@ -31,7 +31,7 @@ _ADVERB = (
     r"|long{_}ago|since|too|fully"
 ).replace("{_}", _)
 _ADVERBS = rf"(?:(?:{_ADVERB}),?{_}){{0,3}}"
-_HABITS = rf"(?:(?:{_ADVERB}|{_OFTEN}),?{_}){{0,3}}"
+_HABITS = rf"(?:(?:{_ADVERB}|{_OFTEN}|tend{_}to),?{_}){{0,3}}"
 _LIKE = r"(?:prefer|like|love|enjoy|favou?r)"
 _HATE = r"(?:hate|dislike|avoid|despise|detest|loathe)"
 _NOT = rf"(?:do(?:n't|nt|{_}not))"

@@ -192,6 +192,7 @@ class Recollection:
         configuration = self._watch.last_configuration
         if (
             owner is None
+            or self._watch.is_suspect
             or turn.digest in self._turns
             or wishes.skips_injection
             or not configuration.injects

@@ -91,13 +91,18 @@ class Watch:
     async def look(self, owner: str | None = None, digest: bytes | None = None) -> Glance:
         """The state as it is now, for an owner and a turn; raises `StoreUnavailable`."""
         loop = asyncio.get_running_loop()
-        if loop.time() < self._down_until:
+        if self.is_suspect:
             raise StoreUnavailable("the database was unavailable a moment ago")
         asked = _Asked(owner, digest, loop.create_future())
         self._waiting.append(asked)
         if self._looking is None:
             self._looking = loop.create_task(self._look())
         return await asked.answer
+
+    @property
+    def is_suspect(self) -> bool:
+        """Whether the database was away a moment ago."""
+        return asyncio.get_running_loop().time() < self._down_until
 
     def suspect(self) -> None:
         """The database did not answer in time: others need not wait for it for a while."""

@@ -44,6 +44,7 @@ class _Watch:
     """What PostgreSQL says: `glance` now, `known` the last time; `look` may change the world."""
 
     last_configuration = Configuration()
+    is_suspect = False
 
     def __init__(self, store: _Store) -> None:
         self.glance = self.known = _UNCHANGED
