@@ -4,9 +4,9 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -28,6 +28,7 @@ class Gateway:
     database_url: str
     plugin: Path
     workers: int = 1
+    environment: Mapping[str, str] = field(default_factory=dict)
     _process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -55,7 +56,7 @@ class Gateway:
                 stdout=log,
                 stderr=log,
                 cwd=self.directory,
-                env=os.environ,
+                env={**os.environ, **self.environment},
             )
 
     def kill(self) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import patience
 from tests.faults.cluster import directory, running_postgres
 from tests.faults.gateway.process import Gateway
 from tests.faults.plugin import running_plugin
@@ -17,9 +18,11 @@ async def test_ruling_27_without_postgres_everything_but_health_is_503(
 ) -> None:
     async with AsyncExitStack() as stack:
         postgres = await stack.enter_async_context(running_postgres(gateway_template))
-        plugin = await stack.enter_async_context(running_plugin(postgres.url))
+        patient = patience.ENVIRONMENT
+        plugin = await stack.enter_async_context(running_plugin(postgres.url, environment=patient))
         made = stack.enter_context(directory("gw"))
-        gateway = Gateway(made, postgres.url, Path(plugin.listen.removeprefix("unix:")))
+        socket = Path(plugin.listen.removeprefix("unix:"))
+        gateway = Gateway(made, postgres.url, socket, environment=patient)
         gateway.start()
         stack.callback(gateway.kill)
         await gateway.ready()
@@ -56,7 +59,7 @@ async def test_ruling_27_without_postgres_everything_but_health_is_503(
         postgres.start()
         await postgres.ready()
         async with gateway.http() as http:
-            # The first request after its return is served, so nobody waits for seconds.
+            # The first request after its return is served: nobody is told to come back later.
             known = await http.post("/memories/add", json=add)
             assert known.status_code == 200, known.text
             assert known.json()["duplicate_count"] == 1  # nothing that was answered is lost
