@@ -31,6 +31,7 @@ def test_words_stems_and_phrases_are_those_of_postgresql(migrated: str) -> None:
         ours = await lexicon.read(connection.fetch, query)
         folded = query.lower().strip(" \t\n\r")
         row = await connection.fetchrow(READ, folded, ours.phrase)
+        assert row is not None
         words, lexemes, stems, phrase, our_phrase = row
         assert ours.folded == folded
         our_stems = [
