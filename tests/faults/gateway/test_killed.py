@@ -27,7 +27,7 @@ from tests.faults.plugin import Plugin, running_plugin
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(3600)]
 
 TARGETS = ("gateway", "plugin", "postgres", "wire")
-KILLS = 240
+KILLS = 200
 _CLOCK = itertools.count(1_780_000_000_000)
 
 
@@ -145,9 +145,9 @@ async def test_ruling_13_a_kill_at_any_step_loses_and_doubles_nothing(
         marks = ["mark-warm", "mark-count"]
         turns = itertools.product(range(steps), TARGETS)
         for number, (step, target) in enumerate(itertools.cycle(turns)):
-            if number >= max(KILLS, steps * len(TARGETS)):
+            if number >= steps * len(TARGETS) and it.kills.total() >= KILLS:
                 break
-            # A session that is new has one more step: its namespace is made.
+            # A session that is new has more steps, and in one that is not the last kills miss.
             session = f"s{number // 2}"
             marks.append(f"mark-{number}")
             it.arm(target, step)
@@ -163,7 +163,6 @@ async def test_ruling_13_a_kill_at_any_step_loses_and_doubles_nothing(
         await it.gateway.ready()
         await it.all_done()
         assert await it.found() == Counter(marks)
-        assert sum(it.kills.values()) >= 200
         assert set(it.kills) == set(TARGETS)
         assert "Traceback" not in it.gateway.log, it.gateway.log[-5000:]
 
