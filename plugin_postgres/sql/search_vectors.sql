@@ -141,7 +141,8 @@ near AS (
     -- A vector of zeros points nowhere: as far from everything as a right angle.
     SELECT
         id, pin, created_at,
-        1 - coalesce(nullif(embedding <=> {embedding}::vector::halfvec, 'NaN'), 1) AS score
+        -- In a sub-select, the asked embedding is converted once and not for every row.
+        1 - coalesce(nullif(embedding <=> (SELECT {embedding}::vector::halfvec), 'NaN'), 1) AS score
     FROM (TABLE compared UNION ALL TABLE chosen UNION ALL TABLE proposed) AS candidate
     ORDER BY score DESC, created_at DESC, id
     LIMIT {candidates}
