@@ -119,7 +119,7 @@ def test_times_that_no_calendar_has_do_not_stop_a_row(
     applied = backfill("-apply")
     assert applied.code == 0
     assert applied.report["without_created_at"] == 4
-    assert "4 rows have a created_at that no plugin can take" in applied.out
+    assert "4 rows have a created_at that no plugin accepts" in applied.out
     rows = target.query("SELECT id, created_at, propagation FROM memory_plugin.memory_records")
     by_id = {row["id"]: row for row in rows}
     kept = [json.loads(by_id[id_]["propagation"])["legacy"]["created_at"] for id_ in ids]
