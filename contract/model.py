@@ -99,7 +99,7 @@ def load_json(body: bytes) -> Any:
     except UnicodeDecodeError:
         reason = "must be JSON in UTF-8"
     except RecursionError:
-        reason = "is nested too deeply"
+        reason = "must not be nested too deeply"
     raise BadRequest(f"body: {reason}", details={"field": "body"})
 
 

@@ -234,7 +234,7 @@ def check(model: type[AnyBody], value: Any) -> AnyBody:
     except ValidationError as error:
         raise refused(error) from None
     except RecursionError:
-        raise invalid("body", "is nested too deeply") from None
+        raise invalid("body", "must not be nested too deeply") from None
 
 
 class Query:

@@ -71,7 +71,7 @@ def test_any_bad_write_names_its_field_and_leaves_its_neighbour_whole(
         (b'{"writes": {}}', "writes: must be a list"),
         (b'{"writes": []}', "writes: must have at least 1 item"),
         (body(*[GOOD] * (MAX_WRITES + 1)), "writes: must have at most 1000 items"),
-        (b'{"writes": ' + b"[" * 100_000, "body: is nested too deeply"),
+        (b'{"writes": ' + b"[" * 100_000, "body: must not be nested too deeply"),
     ],
     ids=["empty", "cut", "latin", "list", "bare", "null", "object", "none", "many", "deep"],
 )
