@@ -104,7 +104,7 @@ def test_an_unknown_field_is_ignored_even_when_it_is_monstrous(unknown: bytes) -
     [b"", b"{", b"null", b"[]", b'"text"', b"\xff", b'\xef\xbb\xbf{"kind":"team"}', b"[" * 100_000],
 )
 def test_what_is_no_json_object_is_refused_as_a_whole(body: bytes) -> None:
-    with pytest.raises(BadRequest, match=r"^body: (must|is nested too deeply)"):
+    with pytest.raises(BadRequest, match=r"^body: must"):
         parse(contract.NamespaceUpsert, body)
 
 
