@@ -34,7 +34,7 @@ class PendingList:
         self._written = 0
 
     def wrote(self, size: int) -> None:
-        """So many bytes of text have been written."""
+        """Note that `size` bytes of text have been written."""
         self._written += size
         self._wanted.set()
 

@@ -8,18 +8,18 @@ from plugin_postgres import jsonb, keys, sql, vectors
 from plugin_postgres.lexicon import Fetch
 from plugin_postgres.question import Question, in_memory
 
-# A question of so few terms is first asked for memories that have all of them.
+# A question of at most this many terms is first asked for memories that have all of them.
 _FEW_TERMS = 4
 # Of more namespaces, each look counts: only some terms are looked up, and no beginnings of words.
 _FEW_NAMESPACES = 64
 _LOOKED_UP = 3
-# In so many, stems are looked for that are shorter than the beginning of a word.
+# In at most this many, stems are looked for that are shorter than the beginning of a word.
 _NAMESPACES_FOR_STEMS = 200
 # How many memories are looked at that have all the terms, and that have one.
 _WITH_ALL = 600
 _WITH_ONE = 200
 _WITH_ONE_OF_A_PART = 40
-# By so many memories it is judged how common a term is.
+# This many memories tell how common a term is.
 _SAMPLE = 48
 # What a word counts of which a memory has only the beginning.
 _BEGUN = 0.9
