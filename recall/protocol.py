@@ -1,6 +1,6 @@
 """HTTP for a proxy: what comes from upstream is not ours to add to, and who closes is gone."""
 
-from serving.protocol import Protocol, abandon
+from serving.protocol import Protocol
 
 PROXIED = b"/v1/"
 
@@ -14,11 +14,11 @@ class PassingProtocol(Protocol):
 
     def on_headers_complete(self) -> None:
         super().on_headers_complete()
-        if self.url.startswith(PROXIED):
+        if self.cycle is not None and self.url.startswith(PROXIED):
             self.cycle.default_headers = []
 
     def eof_received(self) -> bool:  # type: ignore[override]
         for cycle in self._unanswered:
             if cycle.scope["raw_path"].startswith(PROXIED):
-                abandon(cycle)
+                cycle.abandon()
         return super().eof_received()

@@ -14,17 +14,24 @@ import asyncio
 import select
 from collections import deque
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
+from urllib.parse import unquote
 
+import httptools
 import orjson
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from serving.exchange import Exchange
 
 # How long after the order to stop a request may still arrive on a connection that was idle.
 _LINGER_SECONDS = 0.5
 # How long a client has to notice that an idle connection is closed.
 _CLOSE_SECONDS = 2.0
-# It tells the client to send the body, and must not wait for one.
-_CONTINUE = b"HTTP/1.1 100 "
+# Clients use the same addresses over and over, so what that many consist of is remembered.
+_URLS = 4096
+_LONGEST_URL = 1024
 
 BadRequestBody = Callable[[str], bytes]
 """The body of the answer to a request that cannot be parsed, from a sentence."""
@@ -38,30 +45,74 @@ def bad_request(message: str) -> bytes:
 class Protocol(HttpToolsProtocol):
     """uvicorn's fast HTTP/1.1 with our answer to what is not a request, and a polite end."""
 
+    cycle: Exchange | None  # type: ignore[assignment]
     _stopping = False
     _half_closed = False
     _closing = False
+    # When the last response was complete; None while one is awaited.
+    _idle_since: float | None = None
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._unanswered: deque[RequestResponseCycle] = deque()
+        self._unanswered: deque[Exchange] = deque()
 
     def data_received(self, data: bytes) -> None:
         if not self._closing:  # else there is no way left to answer it
             super().data_received(data)
 
     def on_headers_complete(self) -> None:
-        super().on_headers_complete()
-        self.cycle.transport = _Joined(self.transport, self.loop, self._stream_began)
+        version = self.parser.get_http_version()
+        scope: Any = self.scope
+        scope["method"] = self.parser.get_method().decode("ascii")
+        if version != "1.1":
+            scope["http_version"] = version
+        parts = (_parts if len(self.url) <= _LONGEST_URL else _parts.__wrapped__)(self.url)
+        scope["path"], scope["raw_path"], scope["query_string"] = parts
+        self.cycle = Exchange(
+            scope,
+            self.transport,
+            self.loop,
+            self.flow,
+            self.server_state.default_headers,
+            keep_alive=not self._stopping and version != "1.0" and self.parser.should_keep_alive(),
+            expects_continue=self.expect_100_continue,
+            answered=self.on_response_complete,
+            streaming=self._stream_began,
+        )
         self._unanswered.append(self.cycle)
-        if self._stopping:
-            self.cycle.keep_alive = False
+        if len(self._unanswered) == 1:
+            self._start(self.cycle)
+        else:
+            # It came before the last one was answered, and has to wait for that.
+            self.flow.pause_reading()
+
+    def on_body(self, body: bytes) -> None:
+        cycle = self.cycle
+        if cycle is None or cycle.response_complete:
+            return
+        cycle.body = cycle.body + body if cycle.body else body
+        if len(cycle.body) > HIGH_WATER_LIMIT:
+            self.flow.pause_reading()
+        cycle.wake()
+
+    def on_message_complete(self) -> None:
+        cycle = self.cycle
+        if cycle is not None and not cycle.response_complete:
+            cycle.more_body = False
+            cycle.wake()
 
     def on_response_complete(self) -> None:
-        answered = self._unanswered.popleft().transport
-        if isinstance(answered, _Joined):
-            answered.flush()
-        super().on_response_complete()
+        self._unanswered.popleft()
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self._unanswered:
+            self._start(self._unanswered[0])
+            return
+        self._idle_since = self.loop.time()
+        if self.timeout_keep_alive_task is None:
+            self._await_next(self.timeout_keep_alive)
 
     def send_400_response(self, msg: str) -> None:
         """Answer 400 and close: what follows in the connection cannot be understood."""
@@ -81,14 +132,17 @@ class Protocol(HttpToolsProtocol):
         self._half_closed = True
         if self._unanswered and self._unanswered[0].response_started:
             for cycle in self._unanswered:
-                abandon(cycle)
+                cycle.abandon()
             return False
         return self._closes_after_answers()
 
     def connection_lost(self, exc: Exception | None) -> None:
         for cycle in self._unanswered:
-            abandon(cycle)
+            cycle.abandon()
+        self.cycle = None
         super().connection_lost(exc)
+        if self.timeout_keep_alive_task is not None:
+            self.timeout_keep_alive_task.cancel()
 
     def shutdown(self) -> None:
         """Answer the requests that are under way, or on their way, and then close."""
@@ -111,11 +165,35 @@ class Protocol(HttpToolsProtocol):
         else:
             self.transport.close()
 
+    def _unset_keepalive_if_required(self) -> None:
+        """Something came, or the connection is lost."""
+        self._idle_since = None
+
+    def _await_next(self, seconds: float) -> None:
+        # One timer for many requests: to set one and cancel it for each costs more than to look
+        # once in a while when the last was answered.
+        self.timeout_keep_alive_task = self.loop.call_later(seconds, self._close_if_idle)
+
+    def _close_if_idle(self) -> None:
+        self.timeout_keep_alive_task = None
+        if self._idle_since is None:
+            return
+        left = self._idle_since + self.timeout_keep_alive - self.loop.time()
+        if left > 0:
+            self._await_next(left)
+        else:
+            self.timeout_keep_alive_handler()
+
+    def _start(self, cycle: Exchange) -> None:
+        task = self.loop.create_task(cycle.run(self.app))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
     def _stream_began(self) -> None:
         """A response has started and is not complete: a client that has closed does not read it."""
         if self._half_closed:
             for cycle in self._unanswered:
-                abandon(cycle)
+                cycle.abandon()
             self.transport.close()
 
     def _closes_after_answers(self) -> bool:
@@ -123,7 +201,7 @@ class Protocol(HttpToolsProtocol):
         whole = [cycle for cycle in self._unanswered if not cycle.more_body]
         for cycle in self._unanswered:
             if cycle.more_body:
-                abandon(cycle)
+                cycle.abandon()
         if whole:
             whole[-1].keep_alive = False
         return bool(whole)
@@ -147,61 +225,6 @@ class Protocol(HttpToolsProtocol):
             self._linger(until)
 
 
-class _Joined(asyncio.Transport):
-    """A transport that sends the head of an answer and the first part of its body together.
-
-    uvicorn writes them one by one, and each write wakes the client: a fifth of what a small
-    answer costs. A head whose body is not there yet goes alone, and later parts at once.
-    """
-
-    __slots__ = ("_head", "_loop", "_passing", "_stream_began", "_transport")
-
-    def __init__(
-        self,
-        transport: asyncio.Transport,
-        loop: asyncio.AbstractEventLoop,
-        stream_began: Callable[[], None],
-    ) -> None:
-        super().__init__()
-        self._transport = transport
-        self._loop = loop
-        self._stream_began = stream_began
-        self._head = b""
-        self._passing = False
-
-    def write(self, data: Any) -> None:
-        if self._passing:
-            self._transport.write(data)
-        elif self._head:
-            self._passing = True
-            self._transport.write(self._head + data)
-            self._head = b""
-        elif data.startswith(_CONTINUE):
-            self._transport.write(data)
-        else:
-            self._head = data
-            # What is complete by then costs nothing more than this look.
-            self._loop.call_soon(self._look)
-
-    def flush(self) -> None:
-        """Send a head that no body followed. The answer is complete."""
-        if self._head:
-            self.write(b"")
-        self._stream_began = _nothing
-
-    def close(self) -> None:
-        self.flush()
-        self._transport.close()
-
-    def is_closing(self) -> bool:
-        return self._transport.is_closing()
-
-    def _look(self) -> None:
-        if self._head:
-            self.write(b"")
-        self._stream_began()
-
-
 def _has_arrived(transport: asyncio.Transport) -> bool:
     """Whether the system has something that the event loop has not read yet."""
     look = select.poll()
@@ -209,11 +232,8 @@ def _has_arrived(transport: asyncio.Transport) -> bool:
     return bool(look.poll(0))
 
 
-def _nothing() -> None:
-    """Where an answer was complete at once."""
-
-
-def abandon(cycle: RequestResponseCycle) -> None:
-    """Its handler gets no more of the body, and what it says goes nowhere."""
-    cycle.disconnected = True
-    cycle.message_event.set()
+@lru_cache(_URLS)
+def _parts(url: bytes) -> tuple[str, bytes, bytes]:
+    """The path, the same as it was sent, and the query."""
+    parsed = httptools.parse_url(url)
+    return unquote(parsed.path.decode("ascii")), parsed.path, parsed.query or b""

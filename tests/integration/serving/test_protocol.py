@@ -9,6 +9,7 @@ from math import inf
 import pytest
 import uvicorn
 from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from serving import service
@@ -20,9 +21,16 @@ REQUEST = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n"
 
 
 @asynccontextmanager
-async def listening(keep_alive: int, state: ServerState | None = None) -> AsyncIterator[int]:
-    """The port of a server that answers `ok`."""
-    config = uvicorn.Config(PlainTextResponse("ok"), timeout_keep_alive=keep_alive, log_config=None)
+async def listening(
+    keep_alive: int, state: ServerState | None = None, app: ASGIApp | None = None
+) -> AsyncIterator[int]:
+    """The port of a server that answers `ok`, or what `app` does."""
+    config = uvicorn.Config(
+        app or PlainTextResponse("ok"),
+        timeout_keep_alive=keep_alive,
+        interface="asgi3",
+        log_config=None,
+    )
     shared = state or ServerState()
     server = await asyncio.get_running_loop().create_server(
         lambda: Protocol(config=config, server_state=shared, app_state={}), "127.0.0.1", 0
@@ -116,3 +124,93 @@ async def test_when_the_server_stops_nobody_is_closed_while_others_still_send_re
         assert not idle.is_open()
         busy.protocol._close_if_quiet(answered, until=0)
         assert not busy.is_open()
+
+
+async def test_only_a_connection_that_has_been_idle_for_long_is_closed() -> None:
+    state = ServerState()
+    async with listening(60, state) as port, connected(port, state) as client:
+        client.protocol._close_if_idle()
+        assert client.is_open()
+        assert await client.ask() == b"ok"
+        assert client.protocol._idle_since is not None
+        client.protocol._idle_since -= 61
+        client.protocol._close_if_idle()
+        assert await asyncio.wait_for(client.reader.read(), 60) == b""
+
+
+async def test_requests_that_come_before_the_last_is_answered_are_answered_in_order() -> None:
+    async def echo(scope: Scope, receive: Receive, send: Send) -> None:
+        await asyncio.sleep(0)
+        await PlainTextResponse(scope["path"])(scope, receive, send)
+
+    async with listening(60, app=echo) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        paths = [b"/%d" % number for number in range(20)]
+        writer.write(b"".join(b"GET %b HTTP/1.1\r\nhost: x\r\n\r\n" % path for path in paths))
+        writer.write_eof()
+        answers = await asyncio.wait_for(reader.read(), 60)
+        bodies = [
+            answer.rpartition(b"\r\n\r\n")[2] for answer in answers.split(b"HTTP/1.1 200")[1:]
+        ]
+        assert bodies == paths
+        writer.close()
+        await writer.wait_closed()
+
+
+async def test_a_stream_is_sent_as_it_is_made_and_ends_in_time() -> None:
+    go_on = asyncio.Event()
+    over = asyncio.Event()
+
+    async def stream(_scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await go_on.wait()
+        await send({"type": "http.response.body", "body": b"one", "more_body": True})
+        assert await receive() == {"type": "http.request", "body": b"", "more_body": False}
+        assert await receive() == {"type": "http.disconnect"}
+        over.set()
+
+    async with listening(60, app=stream) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(REQUEST)
+        head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 60)
+        assert b"transfer-encoding: chunked" in head
+        go_on.set()
+        assert await asyncio.wait_for(reader.readexactly(8), 60) == b"3\r\none\r\n"
+        writer.close()
+        await asyncio.wait_for(over.wait(), 60)
+
+
+@pytest.mark.parametrize(
+    ("length", "body"), [(b"1", b"two"), (b"5", b"two")], ids=["too long", "too short"]
+)
+async def test_a_body_of_another_length_than_the_head_says_cuts_the_connection(
+    length: bytes, body: bytes
+) -> None:
+    async def wrong(_scope: Scope, _receive: Receive, send: Send) -> None:
+        headers = [(b"content-length", length)]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    async with listening(60, app=wrong) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(REQUEST)
+        answer = await asyncio.wait_for(reader.read(), 60)
+        assert b"content-length: " + length in answer
+        assert len(answer.partition(b"\r\n\r\n")[2]) != int(length)
+        writer.close()
+        await writer.wait_closed()
+
+
+async def test_a_header_cannot_smuggle_in_another() -> None:
+    async def split(_scope: Scope, _receive: Receive, send: Send) -> None:
+        headers = [(b"x", b"1\r\nset-cookie: 2")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+
+    async with listening(60, app=split) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(REQUEST)
+        answer = await asyncio.wait_for(reader.read(), 60)
+        assert answer.startswith(b"HTTP/1.1 500 ")
+        assert b"set-cookie" not in answer
+        writer.close()
+        await writer.wait_closed()
