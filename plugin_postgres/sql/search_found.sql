@@ -23,10 +23,10 @@ home AS MATERIALIZED (
     WHERE name = ANY($1::text[]) AND (expires_at IS NULL OR expires_at > now())
 ),
 sample AS MATERIALIZED (
-    SELECT newest.content_tsv
+    SELECT newest.content_tsv, newest.pin
     FROM home
     CROSS JOIN LATERAL (
-        SELECT stored.content_tsv
+        SELECT stored.content_tsv, stored.pin
         FROM memory_plugin.memory_records AS stored
         WHERE stored.namespace = home.name
         ORDER BY stored.pin DESC, stored.created_at DESC, stored.id
@@ -134,13 +134,23 @@ weighed AS MATERIALIZED (
 ),
 state AS MATERIALIZED (
     SELECT
-        sum(weight) FILTER (WHERE number = whole) AS total,
-        bool_or(is_cut) AS is_cut,
-        coalesce(sum(found) FILTER (WHERE NOT is_cut), 0) AS sure,
-        $22::text IS NOT NULL AND coalesce(sum(found) FILTER (
-            WHERE whole = (SELECT max(whole) FROM counted WHERE number <> whole)
-        ), 0) = 0 AS is_begun
-    FROM weighed
+        *,
+        -- A memory that no look has found has only clues that were cut. Where these weigh too little, it is not
+        -- worth a fifth of the best and would be left out in the end.
+        is_cut AND weight_of_cut >= 0.17 * best AS needs_more
+    FROM (
+        SELECT
+            sum(weight) FILTER (WHERE number = whole) AS total,
+            bool_or(is_cut) AS is_cut,
+            coalesce(sum(weight) FILTER (WHERE is_cut), 0) AS weight_of_cut,
+            coalesce(max(weight) FILTER (WHERE NOT is_cut AND found > 0), 0) AS best,
+            coalesce(sum(found) FILTER (WHERE NOT is_cut), 0) AS sure,
+            max(weight) FILTER (WHERE number <> whole) AS begun,
+            $22::text IS NOT NULL AND coalesce(sum(found) FILTER (
+                WHERE whole = (SELECT max(whole) FROM counted WHERE number <> whole)
+            ), 0) = 0 AS is_begun
+        FROM weighed
+    ) AS summed
 ),
 pool AS (
     SELECT
@@ -153,42 +163,29 @@ pool AS (
     FROM hit
     JOIN weighed ON weighed.number = hit.clue
     UNION ALL
-    SELECT memory.id, memory.pin, memory.created_at, memory.content_tsv, 0
-    FROM memory_plugin.search_template(
-        $16::text, ARRAY(SELECT home.name FROM home), $2, $4, $5, $6, $17::bigint
-    ) AS memory
-    WHERE (SELECT is_cut FROM state) AND $16 IS NOT NULL
-    UNION ALL
-    SELECT memory.id, memory.pin, memory.created_at, memory.content_tsv, 0
-    FROM home
-    CROSS JOIN LATERAL memory_plugin.search_newest(
-        home.name, $2, $4, $5, $6,
-        CASE
-            WHEN $5 IS NULL AND $6 IS NULL THEN greatest(least(greatest(8 * $3, 160), 400) / cardinality($1), 2)
-            ELSE greatest(1000 / cardinality($1), 5)
-        END
-    ) AS memory
-    WHERE
-        CASE
-            WHEN $5 IS NULL AND $6 IS NULL
-            THEN cardinality($1) <= 200 AND (SELECT is_cut AND sure < greatest(3 * $3, 60) FROM state)
-            ELSE true
-        END
-    UNION ALL
-    SELECT memory.id, memory.pin, memory.created_at, memory.content_tsv, 0
-    FROM memory_plugin.search_template(
-        $20, memory_plugin.search_pinned(ARRAY(SELECT home.name FROM home)), $2, $4, $5, $6, $17
-    ) AS memory
-    WHERE (SELECT is_cut FROM state)
-    UNION ALL
-    -- Nothing begins with the last word, but what it is the beginning of may have a shorter stem.
     SELECT
         memory.id, memory.pin, memory.created_at, memory.content_tsv,
-        (SELECT weight FROM weighed WHERE number <> whole)
-    FROM memory_plugin.search_begun(
-        $21, $22, ARRAY(SELECT home.name FROM home), $2, $4, $5, $6, $15
+        CASE WHEN memory.is_begun THEN state.begun ELSE 0 END
+    FROM state
+    CROSS JOIN LATERAL memory_plugin.search_further(
+        ARRAY(SELECT home.name FROM home), $2, $4, $5, $6,
+        CASE WHEN state.is_cut THEN $16::text END, $17::bigint,
+        CASE
+            WHEN $5 IS NOT NULL OR $6 IS NOT NULL THEN greatest(1000 / cardinality($1), 5)
+            WHEN cardinality($1) <= 200 AND state.needs_more AND state.sure < greatest(3 * $3, 60)
+            THEN greatest(least(greatest(8 * $3, 160), 400) / cardinality($1), 2)
+        END,
+        -- The sample begins with what is pinned, where it has some of every namespace.
+        CASE
+            WHEN state.needs_more AND (4 * cardinality($1) > $18 OR (SELECT bool_or(sample.pin) FROM sample))
+            THEN $20
+        END,
+        CASE WHEN state.is_begun THEN $21 END, $22, $15
     ) AS memory
-    WHERE (SELECT is_begun FROM state)
+    WHERE
+        state.is_begun
+        OR $5 IS NOT NULL OR $6 IS NOT NULL
+        OR state.is_cut AND ($16 IS NOT NULL OR state.needs_more)
 ),
 scored AS MATERIALIZED (
     -- Of memories that have the same clues, a shorter one is a little better. Rounded, because a sum depends
@@ -232,15 +229,9 @@ found AS MATERIALIZED (
         SELECT * FROM memory_plugin.memory_records AS any_stored WHERE any_stored.id = best.id OFFSET 0
     ) AS stored
     UNION ALL
-    SELECT
-        stored.id, stored.namespace, stored.content, stored.kind, stored.source, stored.created_at,
-        stored.expires_at, stored.propagation, stored.pin, 0.3
-    FROM memory_plugin.search_within(
-        $23::text, ARRAY(SELECT home.name FROM home), $2, $4, $5, $6
-    ) AS part (id)
-    JOIN memory_plugin.memory_records AS stored ON stored.id = part.id
-    WHERE
-        $23 IS NOT NULL
-        AND ($24::boolean OR NOT EXISTS (SELECT FROM best))
-        AND (stored.id NOT IN (SELECT best.id FROM best)) IS TRUE
+    SELECT part.*, 0.3
+    FROM memory_plugin.search_part(
+        $23::text, ARRAY(SELECT best.id FROM best), ARRAY(SELECT home.name FROM home), $2, $4, $5, $6
+    ) AS part
+    WHERE $23 IS NOT NULL AND ($24::boolean OR NOT EXISTS (SELECT FROM best))
 )

@@ -187,3 +187,60 @@ BEGIN
     );
 END
 $$;
+
+-- What else may answer a query, beside what was looked up: memories with all its words (`every`, of which
+-- `most` are taken), the newest of each namespace, pinned ones with any word, and those with a word that
+-- begins with `beginning` and whose stem is shorter (`begun`, of which `bound` are taken). What is null is
+-- not asked for.
+CREATE OR REPLACE FUNCTION memory_plugin.search_further(
+    homes text[], kinds text[], fields jsonb, since timestamptz, until timestamptz,
+    every text, most bigint, newest bigint, pinned text, begun text, beginning text, bound bigint
+) RETURNS TABLE (id uuid, pin boolean, created_at timestamptz, content_tsv tsvector, is_begun boolean)
+LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 60
+AS $$
+BEGIN
+    IF every IS NOT NULL THEN
+        RETURN QUERY
+        SELECT memory.*, false
+        FROM memory_plugin.search_template(every, homes, kinds, fields, since, until, most) AS memory;
+    END IF;
+    IF newest IS NOT NULL THEN
+        RETURN QUERY
+        SELECT memory.id, memory.pin, memory.created_at, memory.content_tsv, false
+        FROM unnest(homes) AS home
+        CROSS JOIN LATERAL memory_plugin.search_newest(home, kinds, fields, since, until, newest) AS memory;
+    END IF;
+    IF pinned IS NOT NULL THEN
+        RETURN QUERY
+        SELECT memory.*, false
+        FROM memory_plugin.search_template(
+            pinned, memory_plugin.search_pinned(homes), kinds, fields, since, until, most
+        ) AS memory;
+    END IF;
+    IF begun IS NOT NULL THEN
+        RETURN QUERY
+        SELECT memory.*, true
+        FROM memory_plugin.search_begun(begun, beginning, homes, kinds, fields, since, until, bound) AS memory;
+    END IF;
+END
+$$;
+
+-- As search_within, without those that are known, and as a search returns them.
+CREATE OR REPLACE FUNCTION memory_plugin.search_part(
+    part text, known uuid[], homes text[], kinds text[], fields jsonb, since timestamptz, until timestamptz
+) RETURNS TABLE (
+    id uuid, namespace text, content text, kind text, source text, created_at timestamptz,
+    expires_at timestamptz, propagation jsonb, pin boolean
+)
+LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 10
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT
+        stored.id, stored.namespace, stored.content, stored.kind, stored.source, stored.created_at,
+        stored.expires_at, stored.propagation, stored.pin
+    FROM memory_plugin.search_within(part, homes, kinds, fields, since, until) AS within (id)
+    JOIN memory_plugin.memory_records AS stored ON stored.id = within.id
+    WHERE (within.id = ANY(known)) IS NOT TRUE;
+END
+$$;
