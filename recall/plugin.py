@@ -26,7 +26,7 @@ from contract import (
 )
 from contract import Memory as Row
 from recall.memory import SHARED_NAMESPACE, Memory, from_row, namespace_of
-from recall.rows import Found, Reader, read_found
+from recall.rows import Found, Reader
 from recall.selection import Selection
 
 MAX_SCANNED: Final = 10_000
@@ -197,27 +197,26 @@ class Plugin:
         filtered = bool(selection.where) and await self.client.supports("filter")
         is_newest = query is None and vector is None
         if selection.where and not filtered and is_newest:
-            return Found((await self.scan(selection)).memories[:limit])
+            return Found.of((await self.scan(selection)).memories[:limit])
         asked = limit if filtered or not selection.where else MAX_LIMIT
         where = selection.where if filtered else {}
         answers = await _all(
             self.client.search_bytes(_search(names, asked, query, vector, where))
             for names in _parts(list(namespaces), MAX_NAMESPACES)
         )
-        read = self._reader.read_again if is_newest else read_found
-        parts = [read(answer, namespaces) for answer in answers]
-        if len(parts) == 1 and selection.is_whole and len(parts[0].memories) <= limit:
+        parts = [self._reader.read(answer, namespaces) for answer in answers]
+        if len(parts) == 1 and selection.is_whole and len(parts[0].candidates) <= limit:
             return parts[0]
         matching = [
-            (memory, score)
+            (one, score)
             for part in parts
-            for memory, score in zip(part.memories, part.scores, strict=True)
-            if selection.matches(memory)
+            for one, score in zip(part.candidates, part.scores, strict=True)
+            if selection.matches(one.memory)
         ]
         if len(parts) > 1:
-            matching.sort(key=lambda it: (-it[1], -it[0].created_at.timestamp(), it[0].id))
+            matching.sort(key=lambda it: (-it[1], it[0].order))
         best = matching[:limit]
-        return Found([memory for memory, _ in best], [score for _, score in best])
+        return Found([one for one, _ in best], [score for _, score in best])
 
     async def scan(self, selection: Selection) -> Scan:
         """Everything that matches, newest first, as far as it is looked through."""

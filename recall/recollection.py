@@ -213,7 +213,9 @@ class Recollection:
     def _choose(
         self, found: list[Memory], turn: Turn, configuration: Configuration, mark: str
     ) -> Choice:
-        block = format_memory_context(found, configuration.effective_max_tokens)
+        # Several were chosen to fit; one alone may be too long.
+        budget = configuration.effective_max_tokens if len(found) == 1 else None
+        block = format_memory_context(found, budget)
         choice = Choice(block, tuple(memory.id for memory in found))
         task = asyncio.create_task(self._watch.keep(turn.digest, mark, choice, _first_end(found)))
         self._keeping.add(task)

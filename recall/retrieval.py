@@ -8,15 +8,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from functools import partial
-from operator import attrgetter
 from typing import Any, Final, Literal
 
+from recall.candidate import Candidate
 from recall.memory import SHARED, Memory, MemoryType, now
 from recall.relevance import Query
 from recall.rows import Found
 from recall.selection import Selection
 from recall.store import MemoryStore, open_store
-from recall.tokens import estimate_tokens
 
 Strategy = Literal["exact", "recent", "semantic", "hybrid"]
 Scope = Literal["session", "apiKey", "global"]
@@ -28,8 +27,6 @@ NEAREST: Final = 20
 RANK_CONSTANT: Final = 60
 # A plugin looks each word up: the longest say most.
 _SEARCH_WORDS = 24
-
-_id = attrgetter("id")
 
 
 @dataclass(frozen=True)
@@ -56,12 +53,19 @@ class RetrievalConfig:
 class Ranked:
     """A ranked memory, and why it has this rank."""
 
-    memory: Memory
+    candidate: Candidate
     score: float
     tier: Tier
-    tokens: int
     vec_score: float | None = None
     fts_score: float | None = None
+
+    @property
+    def memory(self) -> Memory:
+        return self.candidate.memory
+
+    @property
+    def tokens(self) -> int:
+        return self.candidate.tokens
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ class Retrieved:
 
     @property
     def memories(self) -> list[Memory]:
-        return [one.memory for one in self.ranked]
+        return [one.candidate.memory for one in self.ranked]
 
     @property
     def tokens(self) -> int:
@@ -107,7 +111,7 @@ def relevance(memory: Any, query: str) -> int:
             created_at=moment,
             updated_at=moment,
         )
-    return Query(query).score(memory)
+    return Query(query).scores([Candidate(memory)])[0]
 
 
 async def retrieve_memories(
@@ -141,7 +145,7 @@ async def retrieve(
     cutoff = now() - timedelta(days=config.retention_days)
     if query is None:
         newest = await store.newest(selection, CANDIDATES)
-        listed = map(_recent, _alive(newest.memories, cutoff))
+        listed = map(_recent, _alive(newest.candidates, cutoff))
         return Retrieved(_walk(listed, config), nothing.resolution)
     if config.strategy in ("exact", "recent"):
         by_words = await _by_words(store, selection, query, config, cutoff)
@@ -188,7 +192,7 @@ async def _by_words(
     query: Query,
     config: RetrievalConfig,
     cutoff: datetime,
-) -> list[tuple[int, Memory]]:
+) -> list[tuple[int, Candidate]]:
     """The candidates that have something of the query, the best first, with their points."""
     found = newest = Found()
     if config.strategy in ("exact", "recent"):
@@ -202,18 +206,15 @@ async def _by_words(
             )
         else:
             found = await store.search(selection, asked, CANDIDATES)
-            newest = Found() if found.memories else await store.newest(selection, CANDIDATES)
-    points = dict(zip(map(_id, newest.memories), query.scores(newest.texts), strict=True))
+            newest = Found() if found.candidates else await store.newest(selection, CANDIDATES)
+    candidates = {one.memory.id: one for one in (*newest.candidates, *found.candidates)}
+    alive = _alive(candidates.values(), cutoff)
     # What the plugin found counts, whatever recall makes of its words.
-    points |= {
-        memory.id: score or 1
-        for memory, score in zip(found.memories, query.scores(found.texts), strict=True)
-    }
-    candidates = {memory.id: memory for memory in (*newest.memories, *found.memories)}
+    counting = {one.memory.id for one in found.candidates}
     ranked = [
-        (score, memory)
-        for memory in _alive(candidates.values(), cutoff)
-        if (score := points[memory.id])
+        (score or 1, one)
+        for one, score in zip(alive, query.scores(alive), strict=True)
+        if score or one.memory.id in counting
     ]
     ranked.sort(key=_order)
     return ranked
@@ -239,23 +240,21 @@ async def _by_vector(
         return [], Resolution(strategy, **source, fallback_reason="the embedder failed")
     nearest = await store.nearest(selection, vector, NEAREST)
     near = [
-        (memory, score)
-        for memory, score in zip(nearest.memories, nearest.scores, strict=True)
-        if memory.updated_at >= cutoff
+        (one, score)
+        for one, score in zip(nearest.candidates, nearest.scores, strict=True)
+        if one.memory.updated_at >= cutoff
     ]
     if not near:
         reason = "no memory has a vector of this model"
         return [], Resolution(strategy, **source, fallback_reason=reason)
     best = max(score for _, score in near)
     ranked = [
-        Ranked(memory, score, "vector", estimate_tokens(memory.content), vec_score=score)
-        for memory, score in near
-        if score >= best / 2
+        Ranked(one, score, "vector", vec_score=score) for one, score in near if score >= best / 2
     ]
     return ranked, Resolution(strategy, **source)
 
 
-def _fuse(by_words: list[tuple[int, Memory]], by_vector: list[Ranked]) -> list[Ranked]:
+def _fuse(by_words: list[tuple[int, Candidate]], by_vector: list[Ranked]) -> list[Ranked]:
     """Reciprocal rank fusion: what ranks high in either list ranks high."""
     fused: dict[str, float] = {}
     known: dict[str, Ranked] = {}
@@ -266,16 +265,15 @@ def _fuse(by_words: list[tuple[int, Memory]], by_vector: list[Ranked]) -> list[R
     vectors = {one.memory.id: one.vec_score for one in by_vector}
     ranked = [
         Ranked(
-            one.memory,
+            one.candidate,
             fused[id_],
             "hybrid-rrf",
-            one.tokens,
             vec_score=vectors.get(id_),
             fts_score=one.fts_score,
         )
         for id_, one in known.items()
     ]
-    return sorted(ranked, key=lambda one: _order((one.score, one.memory)))
+    return sorted(ranked, key=lambda one: _order((one.score, one.candidate)))
 
 
 def _walk(ranked: Iterable[Ranked], config: RetrievalConfig) -> list[Ranked]:
@@ -285,38 +283,40 @@ def _walk(ranked: Iterable[Ranked], config: RetrievalConfig) -> list[Ranked]:
     kept: list[Ranked] = []
     used = 0
     for one in ranked:
-        content = " ".join(one.memory.content.casefold().split())
-        if content in seen:
+        candidate = one.candidate
+        if candidate.plain in seen:
             continue
         if config.limit is not None and len(kept) == config.limit:
             break
-        used += one.tokens
+        used += candidate.tokens
         if used > budget and kept:
             break
-        seen.add(content)
+        seen.add(candidate.plain)
         kept.append(one)
         if used > budget:
             break
     return kept
 
 
-def _alive(memories: Iterable[Memory], cutoff: datetime) -> list[Memory]:
+def _alive(candidates: Iterable[Candidate], cutoff: datetime) -> list[Candidate]:
     moment = now()
-    return [one for one in memories if one.updated_at >= cutoff and one.is_live(moment)]
+    return [
+        one for one in candidates if one.memory.updated_at >= cutoff and one.memory.is_live(moment)
+    ]
 
 
-def _recent(memory: Memory) -> Ranked:
-    return Ranked(memory, 0, "recent", estimate_tokens(memory.content))
+def _recent(candidate: Candidate) -> Ranked:
+    return Ranked(candidate, 0, "recent")
 
 
-def _keyword(scored: tuple[int, Memory]) -> Ranked:
-    score, memory = scored
-    return Ranked(memory, score, "keyword", estimate_tokens(memory.content), fts_score=score)
+def _keyword(scored: tuple[int, Candidate]) -> Ranked:
+    score, candidate = scored
+    return Ranked(candidate, score, "keyword", fts_score=score)
 
 
-def _order(scored: tuple[float, Memory]) -> tuple[float, float, str]:
-    score, memory = scored
-    return (-score, -memory.created_at.timestamp(), memory.id)
+def _order(scored: tuple[float, Candidate]) -> tuple[float, tuple[float, str]]:
+    score, candidate = scored
+    return (-score, candidate.order)
 
 
 def _name(strategy: Strategy) -> str:

@@ -6,88 +6,147 @@ usual form. An answer with any other row is read with all care.
 """
 
 import re
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import Any
 
 import orjson
 
 from contract import SearchResponse, read_answer
+from recall.candidate import Candidate
 from recall.memory import FORM, MEMORY_TYPES, Memory, from_row, make
-from recall.relevance import Texts
 
-_IDS = re.compile(r"(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\n)*", re.ASCII)
+# How the rows of the reference plugin's answers begin, where one ends and the next begins, and
+# how they end; each has its score last.
+_BEGINNING = b'{"memories":[{"id":"'
+_BETWEEN = b'},{"id":"'
+_END = b"}]}"
+_SCORE = b',"score":'
+
+_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+_NUMBER = re.compile(rb"(?:0|[1-9][0-9]*)\.[0-9]+")
 _KINDS = frozenset({"fact", "summary", "checkpoint"})
 _SOURCES = frozenset({"agent", "runtime", "user"})
 _TYPES = frozenset(MEMORY_TYPES)
 
 
 class _Unusual(Exception):
-    """Something in a row is not as plugins usually write it."""
+    """Something is not as plugins usually write it."""
+
+
+_OTHERWISE = (KeyError, TypeError, ValueError, _Unusual)
 
 
 @dataclass
 class Found:
-    """Memories that a plugin found, and the score that it gave to each."""
+    """What a plugin found, and the score that it gave to each."""
 
-    memories: Sequence[Memory] = ()
+    candidates: Sequence[Candidate] = ()
     scores: Sequence[float] = field(default=(), repr=False)
 
-    @cached_property
-    def texts(self) -> Texts:
-        """Their texts, ready to be searched for words."""
-        return Texts(self.memories)
+    @classmethod
+    def of(cls, memories: Iterable[Memory]) -> "Found":
+        """Memories without a score."""
+        candidates = [Candidate(memory) for memory in memories]
+        return cls(candidates, [0.0] * len(candidates))
+
+    @property
+    def memories(self) -> list[Memory]:
+        return [one.memory for one in self.candidates]
+
+
+@dataclass(slots=True)
+class _Row:
+    namespace: str
+    candidate: Candidate
+    score: float
 
 
 class Reader:
-    """Reads answers, and knows the last ones.
+    """Reads answers, and each row once however often it comes.
 
-    Whoever asks for the newest memories of an owner mostly gets the very bytes of the time before,
-    and need not read them again. What counts is the answer, so nothing is kept that is deleted.
+    Most rows of an answer are those of earlier ones, byte for byte but for the score. What counts
+    is the answer: nothing is found that the plugin does not send. Rows of at most twice
+    `most_bytes` are held, those used last and those before them.
     """
 
     def __init__(self, most_bytes: int = 4 * 2**20) -> None:
         self._most_bytes = most_bytes
         self._size = 0
-        self._read: OrderedDict[bytes, tuple[dict[str, str], Found]] = OrderedDict()
+        self._last: dict[bytes, _Row] = {}
+        self._before: dict[bytes, _Row] = {}
 
-    def read_again(self, body: bytes, owners: dict[str, str]) -> Found:
-        """As `read_found`, for an answer that may come again."""
-        known = self._read.get(body)
-        if known is not None and known[0] == owners:
-            self._read.move_to_end(body)
-            return known[1]
-        found = read_found(body, owners)
-        if known is None:
-            self._size += len(body)
-        self._read[body] = (owners, found)
-        while self._size > self._most_bytes:
-            forgotten, _ = self._read.popitem(last=False)
-            self._size -= len(forgotten)
-        return found
+    def read(self, body: bytes, owners: Mapping[str, str]) -> Found:
+        """The memories of an answer; `owners` has the owner of each namespace.
 
+        Rows of other namespaces are left out. Raises `ContractViolation`.
+        """
+        for way in (self._by_piece, _as_usual):
+            with suppress(*_OTHERWISE):
+                return way(body, owners)
+        return _with_care(body, owners)
 
-def read_found(body: bytes, owners: Mapping[str, str]) -> Found:
-    """The memories of an answer; `owners` has the owner of each namespace.
-
-    Rows of other namespaces are left out. Raises `ContractViolation`.
-    """
-    try:
-        rows = [row for row in orjson.loads(body)["memories"] if row["namespace"] in owners]
-        if rb"\u0000" in body or not _IDS.fullmatch("".join([row["id"] + "\n" for row in rows])):
+    def _by_piece(self, body: bytes, owners: Mapping[str, str]) -> Found:
+        """What separates two rows may stand within one, too. But if every piece is a JSON object,
+        the answer is a list of them; if one is not, the answer is read another way."""
+        if not (body.startswith(_BEGINNING) and body.endswith(_END)):
             raise _Unusual
-        return Found(
-            [_memory(row, owners[row["namespace"]]) for row in rows], [_score(row) for row in rows]
-        )
-    except (KeyError, TypeError, ValueError, _Unusual):
-        checked = read_answer(SearchResponse, body).memories
-    known = [row for row in checked if row.namespace in owners]
+        candidates: list[Candidate] = []
+        scores: list[float] = []
+        for piece in body[len(_BEGINNING) : -len(_END)].split(_BETWEEN):
+            text, _, number = piece.rpartition(_SCORE)
+            is_scored = _NUMBER.fullmatch(number) is not None
+            row = self._row(text if is_scored else piece, owners)
+            candidates.append(row.candidate)
+            scores.append(float(number) if is_scored else row.score)
+        return Found(candidates, scores)
+
+    def _row(self, text: bytes, owners: Mapping[str, str]) -> _Row:
+        """The row with this text behind the opening of its id."""
+        row = self._last.get(text)
+        if row is None:
+            row = self._before.get(text) or _row(text, owners)
+            self._hold(text, row)
+        if row.candidate.memory.api_key_id != owners[row.namespace]:
+            row = _row(text, owners)
+        return row
+
+    def _hold(self, text: bytes, row: _Row) -> None:
+        self._last[text] = row
+        self._size += len(text)
+        if self._size > self._most_bytes:
+            self._before, self._last, self._size = self._last, {}, 0
+
+
+def _row(text: bytes, owners: Mapping[str, str]) -> _Row:
+    if rb"\u0000" in text:
+        raise _Unusual
+    return _read(orjson.loads(b'{"id":"%b}' % text), owners)
+
+
+def _as_usual(body: bytes, owners: Mapping[str, str]) -> Found:
+    if rb"\u0000" in body:
+        raise _Unusual
+    rows = orjson.loads(body)["memories"]
+    read = [_read(row, owners) for row in rows if row["namespace"] in owners]
+    return Found([row.candidate for row in read], [row.score for row in read])
+
+
+def _with_care(body: bytes, owners: Mapping[str, str]) -> Found:
+    rows = [row for row in read_answer(SearchResponse, body).memories if row.namespace in owners]
     return Found(
-        [from_row(row, owners[row.namespace]) for row in known], [row.score or 0.0 for row in known]
+        [Candidate(from_row(row, owners[row.namespace])) for row in rows],
+        [row.score or 0.0 for row in rows],
     )
+
+
+def _read(row: dict[str, Any], owners: Mapping[str, str]) -> _Row:
+    namespace = row["namespace"]
+    if not _ID.fullmatch(row["id"]):
+        raise _Unusual
+    return _Row(namespace, Candidate(_memory(row, owners[namespace])), _score(row))
 
 
 def _memory(row: dict[str, Any], owner: str) -> Memory:

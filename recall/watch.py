@@ -156,7 +156,8 @@ class Watch:
                 digest,
                 mark,
                 choice.block,
-                choice.ids,
+                # One text: asyncpg looks at each item of an array for longer than PostgreSQL.
+                ",".join(choice.ids),
                 until,
             )
 
@@ -202,7 +203,8 @@ class Watch:
                 continue
             choice = None
             if row["block"] is not None:
-                choice = Choice(row["block"], tuple(str(it) for it in row["ids"]))
+                ids = row["ids"].split(",") if row["ids"] else ()
+                choice = Choice(row["block"], tuple(ids))
             glance = Glance(
                 row["settings_version"],
                 row["keys_version"],

@@ -32,12 +32,12 @@ class _Store:
         self.was_searched = asyncio.Event()
 
     async def newest(self, _selection: Selection, _limit: int) -> Found:
-        return Found(self.memories)
+        return Found.of(self.memories)
 
     async def search(self, _selection: Selection, _words: str, _limit: int) -> Found:
         self.searches += 1
         self.was_searched.set()
-        return Found(self.memories)
+        return Found.of(self.memories)
 
 
 class _Watch:

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recall.candidate import Candidate
 from recall.memory import Memory, now
-from recall.relevance import Query, Texts
+from recall.relevance import Query
 from recall.retrieval import relevance
 
 
@@ -23,6 +24,7 @@ from recall.retrieval import relevance
         ("support", "k", {}, "port", 0),
         ("the end", "k", {}, "the", 20),
         ("nothing", "k", {}, "", 0),
+        ("nothing", "k", {}, "\x00", 0),
     ],
 )
 def test_points(content: str, key: str, metadata: dict[str, Any], query: str, points: int) -> None:
@@ -32,15 +34,16 @@ def test_points(content: str, key: str, metadata: dict[str, Any], query: str, po
 
 
 _TEXT = st.text(alphabet="ab İΣß .-_<>é\n", max_size=12)
+_ASKED = st.text(alphabet="ab İΣß .-_<>é\n\x00", max_size=12)
 
 
-@given(st.lists(st.tuples(_TEXT, _TEXT, st.dictionaries(_TEXT, _TEXT, max_size=2))), _TEXT)
+@given(st.lists(st.tuples(_TEXT, _TEXT, st.dictionaries(_TEXT, _TEXT, max_size=2))), _ASKED)
 def test_many_memories_get_the_points_that_each_gets_alone(
     fields: list[tuple[str, str, dict[str, str]]], query: str
 ) -> None:
-    memories = [_memory(content, key, metadata) for content, key, metadata in fields]
+    candidates = [Candidate(_memory(content, key, metadata)) for content, key, metadata in fields]
     asked = Query(query)
-    assert asked.scores(Texts(memories)) == [asked.score(memory) for memory in memories]
+    assert asked.scores(candidates) == [asked.scores([one])[0] for one in candidates]
 
 
 def _memory(content: str, key: str, metadata: dict[str, Any]) -> Memory:
