@@ -21,6 +21,7 @@ from language.objects import (
     MAX_CHARACTERS,
     MIN_CHARACTERS,
     Object,
+    end_at_main_clause,
     find_object,
     has_condition,
     means_nothing,
@@ -151,7 +152,11 @@ def _statement(page: Page, start: int, speaker: Speaker) -> _Statement | None:
     masked = page.masked
     pattern = FIRST_PERSON if speaker == "user" else SECOND_PERSON
     if verb := find_verb(pattern, masked, start):
-        return _Statement(start, verb[0], find_object(masked, verb[1]))
+        is_action = verb[0].category == "pattern" or masked.endswith((" to", " rather"), 0, verb[1])
+        found = find_object(masked, verb[1], is_action=is_action)
+        if _SUBORDINATE.search(masked, max(0, start - 14), start):
+            found = end_at_main_clause(masked, found)
+        return _Statement(start, verb[0], found)
     if favorite := find_favorite(masked, start):
         likes = VERBS["dislikes" if favorite.least else "likes"]
         return _Statement(start, likes, find_object(masked, favorite.end), favorite.thing)
@@ -171,6 +176,9 @@ def _statement(page: Page, start: int, speaker: Speaker) -> _Statement | None:
     return None
 
 
+_SUBORDINATE = re.compile(
+    r"(?i)\b(?:since|as|because|given\s+that|now\s+that|although|though|when|while)\s+\Z"
+)
 # `is my favorite language these days`: still the favorite language.
 _FOR_NOW = re.compile(
     r"(?i)\s+(?:these\s+days|right\s+now|at\s+the\s+moment|at\s+present|nowadays|now|currently"
@@ -233,7 +241,13 @@ def _reported(page: Page, statement: _Statement, report: Report) -> Fact | None:
         return None
     if _TAG.match(page.masked, statement.object.end):
         return None
+    if _ADVICE.search(page.masked, statement.object.start, statement.object.end):
+        return None
     return _fact(page, statement, statement.start, verb.polarity, "assistant")
+
+
+# `You avoid deadlocks by sorting the locks`
+_ADVICE = re.compile(r"(?i)\b(?:(?:by|when)\s+\w+ing|depending)\b")
 
 
 _TAG = re.compile(r"(?i),\s*(?:do|did|are|have|will|would)(?:n't)?\s+you\s*\?")
@@ -251,6 +265,11 @@ def _coordinated(page: Page, statement: _Statement) -> Fact | None:
     found = _statement(second, 0, "user")
     if found is None or found.verb.category == "decision":
         return None
+    if found.verb.category == statement.verb.category == "pattern":
+        return None  # `I usually drink tea but never coffee`
+    first_verb = page.masked[statement.start : statement.object.start]
+    if second.masked[: found.object.start].split()[-1:] == first_verb.split()[-1:]:
+        return None  # `I love the peace and love theme`
     return _fact(second, found, 0, found.verb.polarity, "user")
 
 
@@ -285,7 +304,10 @@ def _fact(
         return None
     if means_nothing(about) and not (_WISH.fullmatch(about) and _PREFER.search(verb)):
         return None
-    if category == "decision" and has_condition(page.masked, found):
+    if speaker == "user" and _ADDRESSED.search(about) and not _PREFER.search(verb):
+        return None
+    future = statement.verb.future
+    if category == "decision" and has_condition(page.masked, found, future=future):
         return None
     key = slug(_name(statement, about))
     if not key:
@@ -299,6 +321,8 @@ _SAID_BY_ANOTHER = re.compile(
     r"(?i),\s*(?!as\b|like\b|i\b|we\b)(?:the\s+|my\s+)?\w+\s+(?:said|says|replied|answered|wrote"
     r"|sings|sang|shouted|whispered)\b"
 )
+# Said to whoever reads it now: `I'm always proud of you`.
+_ADDRESSED = re.compile(r"(?i)(?:(?<!from )\byou|\byour(?:\s+\w+){1,2})\Z")
 _PREFER = re.compile(r"(?i)\b(?:prefer|rather)\Z")
 # How the assistant should be is worth knowing later: `I prefer that you keep it short`.
 _WISH = re.compile(

@@ -21,6 +21,16 @@ _NO_VALUE = re.compile(
     rf"(?i){_}(?:not|no{_}longer|probably|maybe|perhaps|possibly|still{_}un\w+|changing|unknown"
     rf"|missing|what|why|how)\b"
 )
+# What a favorite does just now: `my favorite mug is broken`. In lower case, so that titles stay.
+_STATE = re.compile(
+    rf"{_}(?:(?:still|now|already|just|always|currently|finally|too|again|almost){_})*(?:"
+    rf"(?:closed|broken|gone|open|back|dead|ready|available|unavailable|lost|over|sold{_}out|wrong"
+    rf"|losing|winning|leaving|away|down|off|out|late|here|set|\w{(3,)}ed)"
+    rf"(?=\s*(?:[.!,;\n]|\Z|(?:again|today|now|tonight|this|for|until|on|in|at|by|to|from|because"
+    rf"|but|and|so|wrong|out)\b))|about{_}to)\b"
+)
+_WHERE = re.compile(rf"{_}(?:on|in|at|from|near|under|behind)\b")
+_PLACES = re.compile(r"(?i)\b(?:place|spot|time|seat|room|moment|part|view|hour|day)s?\b")
 
 
 @dataclass(frozen=True)
@@ -39,6 +49,10 @@ def find_favorite(text: str, start: int) -> Favorite | None:
         return None
     thing = (found["thing"] or "").strip()
     if thing and (_NO_THING.search(thing) or len(thing.split()) > 7):
+        return None
+    if _STATE.match(text, found.end()):
+        return None
+    if _WHERE.match(text, found.end()) and not _PLACES.search(thing):
         return None
     return Favorite("" if thing in ("one", "ones") else thing, bool(found["least"]), found.end())
 

@@ -10,16 +10,18 @@ _PERSON = re.compile(
     r"|mum|mother|dad|father|parents|kids?|children|son"
     r"|daughter|brothers?|sisters?|colleagues?|coworkers?|boss|girlfriend|boyfriend|partner"
     r"|cousins?|uncle|aunt|team|class|dog|group)\b.*"
+    r"|(?:friends|family|colleagues|coworkers|kids)\b(?!-).*"
     r"|(?:him|her|them|us|you|me)\b.*"
 )
 _TRIP = re.compile(r"(?:[A-Z]\w+ (?:and [A-Z]\w+ )?(?:to|on|for a)\b|the flow\b)")
 _PAST = words(
     """
-    ate became began bought broke brought built came caught chose did drank drove fell
-    felt found flew forgot gave got grew had heard held hid kept knew led left lost made
-    met paid ran rode rose said sang sat saw sent slept spent spoke stood swam taught
-    thought threw told took understood was went were woke won wondered wore wrote been
-    sure able going liked loved hated wonder
+    able ate became been began blew bought broke brought built came caught chose did drank
+    dreamt drew drove fell felt flew forgot fought found froze gave going got grew had hated
+    heard held hid kept knew led left liked lost loved made meant met paid ran rode rose said
+    sang sat saw sent shook shot slept sold spent spoke stole stood struck stuck sure swam swore
+    taught thought threw told took tore understood was went were woke won wonder wondered wore
+    wrote
     """
 )
 _NOT_PAST = words(
@@ -33,7 +35,7 @@ _STEP = re.compile(
     r"(?i)\Athe\s+wrong\b|\band\s+\w{3,}ed\Z|\A(?:all|everything|some|the|a|an)?\s*(?:text|lines|rows|cells|files?|area|entry|item"
     r"|option\s+\w{1,3}|checkbox)\b.*\b(?:and|then)\b"
     r"|\band\s+(?:then\s+)?(?:press|click|hit|tap|copi|past|delet|sav|submitt|confirm|got\b|ran\b)\w*"
-    r"|\b(?:on|in|from)\s+(?:the|a|that|this)\s+(?:\w+\s+)?(?:form|menu|drop-?down|dialog|popup"
+    r"|\s>\s|\b(?:on|in|from)\s+(?:the|a|that|this)\s+(?:\w+\s+)?(?:form|menu|drop-?down|dialog|popup"
     r"|toolbar|context\s+menu)\b"
 )
 _FAILURE = re.compile(
@@ -42,8 +44,19 @@ _FAILURE = re.compile(
     r"|failures?|crash(?:es)?|issues?|problems?|bugs?|timeouts?|stack\s?traces?|[45]\d\d)\b"
 )
 # `I usually chose`, `I almost went with`
-_NO_DECISION = re.compile(r"\b(?:usually|always|often|normally|almost|nearly)\b")
-_IDIOM = re.compile(r"(?i)call\s+it\s+(?:a\s+(?:day|night)|quits)\b")
+_NO_DECISION = re.compile(r"\b(?:usually|always|often|normally|almost|nearly|practically)\b")
+_IDIOM = re.compile(
+    r"(?i)call\s+it\s+(?:a\s+(?:day|night)|quits)\b|an?\s+(?:fight|quarrel|lock|(?:good|great|nice"
+    r"|bad|perfect|lovely|wonderful|random|weird)\s+\w+)\b|the\s+(?:couch|sofa|floor|bench|grass)\Z"
+)
+# What is said out of politeness: `I'm always happy to help`.
+_COURTESY = re.compile(
+    r"(?i)(?:happy|glad|delighted|grateful|thankful|proud)\s+(?:to|for|of|that)\b.*"
+    r"|(?:here|there|around)\s+(?:for|to|if|when)\b.*|(?:dis)?agree"
+)
+_PICKED_UP = re.compile(
+    r"(?i)\A(?:my|our|the|his|her|their|some|a|an)\s+(?:\w+\s+){1,2}(?:up|off)\b|\s(?:up|out|off)\Z"
+)
 _ERRAND = re.compile(
     r"(?i)(?:the|a|your|my)\s+(?:bathroom|restroom|toilet|loo|washroom|phone|stairs|elevator)\b"
 )
@@ -60,7 +73,11 @@ def is_another_verb(verb: Verb, said: str, about: str) -> bool:
     if verb.category == "pattern":
         first = _ADVERBS.sub("", about).split(None, 1)[0].lower()
         is_past = first in _PAST or (first.endswith("ed") and first not in _NOT_PAST)
-        return is_past or bool(_STANCE.match(about) or _FAILURE.match(about))
+        if is_past or _COURTESY.fullmatch(about):
+            return True
+        return bool(_STANCE.match(about) or _FAILURE.match(about))
+    if said.endswith("rather") and first == "die":
+        return True
     if said.endswith("stand"):
         return first in ("up", "here", "there", "still", "in", "on", "by", "behind", "straight")
     if said.endswith(("went with", "going with", "gone with", "go with")):
@@ -72,7 +89,7 @@ def is_another_verb(verb: Verb, said: str, about: str) -> bool:
             return True
         if first in ("up", "out", "on", "at", "off", "apart", "from", "between", "among", "over"):
             return True
-        return said.endswith("picked") and about.lower().endswith((" up", " out", " off"))
+        return said.endswith("picked") and _PICKED_UP.search(about) is not None
     if said.endswith("decided"):
         return first in (
             "about",

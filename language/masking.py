@@ -56,7 +56,8 @@ _SPEECH = re.compile(
     r"|respond(?:s|ed)?|quot(?:es|ed)|announc(?:es|ed)|mutter(?:s|ed)?|sings?|sang|prompts?)\W*\Z"
 )
 _NAME = re.compile(
-    r"\W*(?:[A-Z][\w.'’-]*)(?:[ \t]+[\w.'’()-]+){0,2}\W*|\W*(?:user|assistant|human|system|ai"
+    r"\W*(?!(?:About|Regarding|For|On|From|In|At|Keep|Just|Quick|One|Another|Spoiler|Heads)\b)"
+    r"(?:[A-Z][\w.'’-]*)(?:[ \t]+[\w.'’()-]+){0,2}\W*|\W*(?:user|assistant|human|system|ai"
     r"|bot)\W*"
 )
 # Whoever hands out a role may speak in it to the end of the paragraph.

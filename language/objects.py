@@ -22,7 +22,8 @@ _VERBS = (
 )
 _END = re.compile(
     r"(?i)[\n\r\u2028\u2029;…]|[!?](?!\w+=)|\.(?=\s|\Z|[\"'”’)\]*_.])|\)|,"
-    r"|(?<=\s)(?:[—–]|--?)(?=\s)|—"
+    r"|(?<=\s)(?:[—–]|--?)(?=\s)|—|(?<=\w)[-–](?=\s+(?!(?:and|or|to)\b))|</"
+    r"|(?<=\s)while\s+(?:\w+\s+){1,3}?(?:likes?|loves?|hates?|prefers?|enjoys?|uses?)\b"
     r"|(?<=\s)(?:but|because|although|(?:even\s+)?though|whereas|'?cause|coz|cuz)\b"
     rf"|(?<=\s)(?:and|or)\s+(?:(?:{_SUBJECTS}|please|then|so)(?![\w-])|{_VERBS})"
     r"|(?<=\s)(?:and|or)\s+(?:my|our|his|her|their|the)\s+\w+\s+"
@@ -38,13 +39,16 @@ _CONTRAST = re.compile(
 )
 _TAG = re.compile(
     r"(?i)\s*(?:right|correct|true|no|yes|eh|huh|ok|okay|yeah|innit|isn't it|is it"
-    r"|isn't that right|wouldn't you say"
-    r"|(?:do|don't|did|didn't|am|aren't|won't|will|would|wouldn't|can|can't|have|haven't) (?:i"
-    r"|we))\s*\?"
+    r"|isn't that right|wouldn't you say|or not|is that (?:right|correct|so)|am i right"
+    r"|(?:or )?(?:do|don't|did|didn't|am|aren't|won't|will|would|wouldn't|can|can't|have|haven't)"
+    r" (?:i|we)(?: not)?)\s*\?"
 )
 _IF = re.compile(
     r"(?i)\b(?:if|unless|provided|providing|assuming|as long as|in case|depending|only when"
     r"|whether)\b"
+)
+_NOT_BEFORE = re.compile(
+    r"(?i)\b(?:once|as\s+soon\s+as|until|when\s+(?:i|we|you|he|she|they|it|the|my|our|there))\b"
 )
 _FINITE = words(
     """
@@ -77,8 +81,8 @@ class Object:
     is_question: bool
 
 
-def find_object(masked: str, start: int) -> Object:
-    """The object that begins here, to the end of its clause."""
+def find_object(masked: str, start: int, *, is_action: bool = False) -> Object:
+    """The object that begins here, to the end of its clause. `is_action`: it begins with a verb."""
     stop = min(len(masked), start + _REACH)
     commas: list[int] = []
     end, mark = stop, ""
@@ -89,6 +93,8 @@ def find_object(masked: str, start: int) -> Object:
             continue
         if first == "," or (first == "." and not _is_period_end(masked, found.start())):
             continue
+        if is_action and commas and _GOES_ON.match(masked, commas[-1]):
+            continue
         if first == ")" and masked.count("(", start, found.start()) > masked.count(
             ")", start, found.start()
         ):
@@ -96,7 +102,7 @@ def find_object(masked: str, start: int) -> Object:
         end, mark = found.start(), first
         break
     while commas:
-        goes_on = _end_of_list(masked, commas, end)
+        goes_on = _end_of_list(masked, start, commas, end, is_action)
         if goes_on is None:
             is_question = mark == "?" and bool(_TAG.match(masked, commas[0] + 1))
             return Object(start, commas[0], is_question)
@@ -105,15 +111,34 @@ def find_object(masked: str, start: int) -> Object:
     return Object(start, end, is_question)
 
 
-def has_condition(masked: str, found: Object) -> bool:
-    """Whether a condition is in or after the object, in the same sentence."""
+def end_at_main_clause(masked: str, found: Object) -> Object:
+    """The same without the main clause behind it: `[as I like] cats I should get one`."""
+    main = _MAIN_CLAUSE.search(masked, found.start, found.end)
+    return Object(found.start, main.start(), False) if main else found
+
+
+_MAIN_CLAUSE = re.compile(
+    r"(?i)\s+(?:(?:i|we)(?:'\w+|\s+(?:should|will|would|can|could|need|want|think|always|never"
+    r"|usually|rarely|often|tend|decided|chose|prefer|like|love|hate|avoid|use|take|am|are|just))"
+    r"|you\s+(?:should|could|can)|please|let's|(?:can|could|would|should|do)\s+(?:you|i|we))\b"
+)
+
+
+def has_condition(masked: str, found: Object, *, future: bool = False) -> bool:
+    """Whether a condition is in or after the object, in the same sentence.
+
+    `future`: the statement says what will be done, so that what it waits for is one too.
+    """
     stop = found.end
     for end in re.finditer(r"[\n;!?]|\.(?=\s|\Z)|\bbut\b", masked[found.end : found.end + 200]):
         stop = found.end + end.start()
         break
     else:
         stop = found.end + 200
-    return bool(_IF.search(masked, found.start, stop))
+    return bool(
+        _IF.search(masked, found.start, stop)
+        or (future and _NOT_BEFORE.search(masked, found.start, stop))
+    )
 
 
 def _is_period_end(text: str, index: int) -> bool:
@@ -128,34 +153,51 @@ def _is_number(text: str, comma: int) -> bool:
     return text[comma - 1 : comma].isdecimal() and text[comma + 1 : comma + 2].isdecimal()
 
 
-def _end_of_list(text: str, commas: list[int], end: int) -> int | None:
+def _end_of_list(text: str, start: int, commas: list[int], end: int, is_action: bool) -> int | None:
     """Where the list or contrast after the first comma ends."""
     borders = [*commas[:9], end]
+    kind = "ing" if _GERUND.match(text, start) else "verb" if is_action else ""
     if _CONTRAST.match(text, commas[0] + 1):
         return borders[1]
     for position, comma in enumerate(commas[:9]):
         item = text[comma + 1 : borders[position + 1]]
         conjunction = _AND.search(item)
         if conjunction is None:
-            if not _is_item(item):
+            if not _is_item(item, kind):
                 return None
             continue
         before, after = item[: conjunction.start()], item[conjunction.end() :]
-        if before.strip() and not _is_item(before):
+        if before.strip() and not _is_item(before, kind):
             return None
         alone = position == 0 and not before.strip()
-        return borders[position + 1] if _is_item(after, 4 if alone else 7) else None
+        return borders[position + 1] if _is_item(after, kind, 4 if alone else 7) else None
     return None
 
 
-def _is_item(text: str, most: int = 6) -> bool:
+_GERUND = re.compile(r"(?i)\s*[a-z]{2,}ing\b")
+
+
+def _is_item(text: str, kind: str, most: int = 6) -> bool:
+    """Whether this goes on with a list of things, of gerunds (`ing`) or of verbs."""
     parts = text.split()
+    if kind == "ing" and parts[1:] and parts[0].lower() in ("just", "even", "also"):
+        parts = parts[1:]
+    if kind == "ing" and parts and _GERUND.match(parts[0]):
+        most = 10
+    elif kind == "verb" and parts and parts[0].lower() in _VERBS_IN_LISTS:
+        parts = parts[1:]
     if not 1 <= len(parts) <= most:
         return False
     is_name = parts[0][0].isupper() and parts[0][0] != "I"  # Go is a language
-    if not is_name and parts[0].lower() in _NO_LIST_ITEM:
+    first = parts[0].lower()
+    if not is_name and (first in _NO_LIST_ITEM or first.partition("'")[0] in _NO_LIST_ITEM):
         return False
     return not any(it.lower() in _FINITE for it in parts)
+
+
+_VERBS_IN_LISTS = words("have do go make try use")
+# `I usually walk, read, and have coffee`
+_GOES_ON = re.compile(r"(?i),\s*(?:and|or)\s+(?:have|use|need)\s")
 
 
 # --- objects that mean nothing later --------------------------------------------------------
@@ -173,7 +215,7 @@ _ORDINALS = (
 )
 _EMPTY = re.compile(
     rf"""(?ix)(?:
-      (?:it|this|these|those|them|him|her|me|us|you|they|one|ones|both|all|some|any|none|neither
+      (?:it|this|these|those|them|'?em|him|her|me|us|you|they|one|ones|both|all|some|any|none|neither
       |either|such|so|too|more
         |most|less|best|better|worse|everything|anything|something|nothing|everyone|everybody
         |someone|anyone|nobody|others|lots
@@ -189,7 +231,13 @@ _EMPTY = re.compile(
       | (?:this|these|those)\b.*
       | that(?:'s)?(?:\s+(?:{_THINGS}|kind|sort|stuff|a\ lot|too|better|more|very\ much
       |so\ much)\b.*)?
-      | that\s+(?:you|this|it|that)\b.*
+      | that\s+(?:you|this|it|that|was|were|is|would|will)\b.*
+      | the\s+ones?\s+(?:on|in|at|to|from|with|we|you|that)\b.* | the\s+other\s+\w+
+      | the\s+(?:\w+\s+){{1,3}}(?:(?:that|which)\s+)?you(?:'ve|'d|\s+have)?\s+(?:just\s+)?
+        (?:\w+ed|gave|sent|wrote|said|made|showed|told|put|did|built|found|chose|meant)\b.*
+      | (?!.*\bwith\b.*\b(?:in|on)\s+\w+\Z).*\s(?:of|about|in|with|like|for|on|at)
+        \s+(?:it|this|that|these|those|them)
+      | give\s+(?:it|this|that|them)\s+an?\s+\w+
       | (?:both|all|any|some|none|neither|either|one|most|each|everything|lots|half
       |parts?)\s+(?:of|about)\s+
         (?:it|this|that|these|those|them|you|your)\b.*
@@ -204,15 +252,15 @@ _EMPTY = re.compile(
       | how\s+\w+\s+(?:this|that|it|you|your)\b.*
       | what\s+(?:i|we)\s+(?:see|saw|hear|heard|read|have|got)\b.*
       | (?:whatever|whichever)\b.*
-      | to\s+\w+\s+(?:it|this|that|them)
+      | (?:to\s+)?(?!keep\b)\w+\s+(?:it|this|that|them|him|her|'?em)(?:\s+\w+)?
       | (?:option|choice|number|variant|version|plan|answer|solution|approach)\s+(?:\#?\w{{1,2}}
       |one|two|three|four)
       | \w+ing\s+(?:it|this|that|these|those|so|them)
       | (?:to\s+)?(?:say|tell|answer|comment|discuss|believe)(?:\s+(?:it|that|this|so))?
       | \#?\d{{1,2}} | [a-d] | (?:the\s+)?(?:above|below|following|rest|change|changes|idea|plan
       |sound|look|result)
-      | to\s+(?:do\s+(?:it|this|that|so)|say|admit|ask|bother|break\s+it|think|see\s+(?:it|that
-      |you).*|be\s+(?:that|the\s+one)|know|hear\s+(?:it|that)|differ)\b.*
+      | to\s+(?:do\s+(?:it|this|that|so)|(?:not\s+)?say|admit|ask|bother|break\s+it|think
+      |see\s+(?:it|that|you).*|be\s+(?:that|the\s+one)|know|hear\s+(?:it|that)|differ)\b.*
       | (?:do|try|use|keep|make|take|buy|change|fix|leave|skip|drop)\s+(?:it|this|that|so|them
       |these|those|that\s+one|this\s+one)\b(?!\s+\w+\s+\w+).*
       | (?:will|do|did|does|have|had|has|am|are|was|were|be|been|would|could|can|should

@@ -19,7 +19,7 @@ class Verb:
 
 _ = r"[ \t\u00a0]{1,8}"
 _OFTEN = r"usually|always|typically|normally|generally|often|frequently|regularly"
-_SELDOM = r"never|rarely|seldom|hardly{_}ever".replace("{_}", _)
+_SELDOM = r"never|(?:rarely|seldom)(?:,?{_}if{_}ever,?)?|hardly{_}ever".replace("{_}", _)
 _ADVERB = (
     r"really|just|still|also|actually|absolutely|totally|definitely|mostly|mainly|truly|simply"
     r"|personally|certainly|strongly"
@@ -27,6 +27,7 @@ _ADVERB = (
     r"|eventually|honestly|genuinely"
     r"|deeply|greatly|obviously|clearly|naturally|even|both|all|so|very{_}much|kind{_}of"
     r"|sort{_}of|kinda|almost|completely"
+    r"|very|nearly|pretty{_}much|practically|literally"
     r"|firmly|secretly|sincerely|thoroughly|do|instead|therefore|then|vastly|slightly|first"
     r"|long{_}ago|since|too|fully"
 ).replace("{_}", _)

@@ -23,12 +23,18 @@ LETTER = re.compile(r"[^\W\d_]")
 LEADING_MARKS = re.compile(r"\A[\W\d_]*(?:[a-zA-Z]\)\s+)?")
 # What was said before these words does not govern what comes after them.
 _NEW_CLAUSE = re.compile(
-    r"(?i)[;]|\b(?:but|however|nevertheless|(?<!even )though|although|whereas|even though"
-    r"|so(?! that\b| far| long| much)"
-    r"|(?<!not )(?<!just )(?<!only )because|since|yet|and now)\b"
+    r"(?i)[;]|\b(?:but|however|nevertheless|yet|and now)\b"
+    r"|(?:,\s*)?\b(?:(?<!even )though|although|whereas|even though|so(?! that\b| far| long| much)"
+    r"|(?<!not )(?<!just )(?<!only )because|since)\b"
+)
+# Except that a reason without a comma belongs to what they govern: `if you left because I …`.
+_GOVERNS_REASONS = re.compile(
+    r"(?i)\b(?:if|unless|whether|suppos\w+|imagin\w+|pretend\w*|assum\w+|says?|said|saying|thinks?"
+    r"|thought|believes?|believed|claims?|claimed|insists?|insisted|tells?|told|heard"
+    r"|according\s+to)\b"
 )
 _ADVERBS = (
-    r"(?:(?:also|already|just|really|still|do|have|actually|once|always|honestly|even"
+    r"(?:(?:also|already|just|really|still|do|have|actually|always|honestly|even"
     r"|certainly)\s+){0,3}"
 )
 _SAID = (
@@ -52,6 +58,7 @@ _GOVERNED = re.compile(
     r"|you\s+(?:(?:should|already|do|must)\s+)*know|let\s+me\s+(?:tell\s+you|say|add)"
     r"|(?:as|like)\s+(?:i|you)(?:'?ve|\s+have)?\s+(?:already\s+)?(?:said|mentioned|told\s+you"
     r"|know|say)(?:\s+(?:before|earlier))?"
+    r"|(?:that|this|which)(?:'s|\s+is)\s+(?:(?:also|exactly|partly)\s+)?why"
     r"|just\s+so\s+you\s+know|(?:it\s+)?turns\s+out|given|now|the\s+fact\s+is|the\s+truth\s+is"
     r"|for\s+(?:the\s+record|your\s+information)"
     r")(?:\s+that)?[\s,:—–-]*\Z"
@@ -67,7 +74,8 @@ _HARMLESS = re.compile(
     r"|i\s+(?:have|had)\s+(?:to\s+choose|the\s+choice|a\s+choice)|that\s+helps)\b"
     r"|\b(?:i|we)\s+(?:\w+ly\s+)?(?:think|believe|guess|feel|know|mean|say|said|told\s+\w+|hear"
     r"|see|understand)\b"
-    r"|\b(?:i|we)\s+do(?:n't|nt|\s+not)\s+(?:think|believe|know|feel|say)\b"
+    r"|\b(?:i|we)\s+do(?:n't|nt|\s+not)\s+(?:think|believe|know|feel|say|expect)\b"
+    r"|\bwhat\s+(?:people|others|they|you)\s+(?:say|think)\b"
 )
 CONDITION = (
     r"in\s+(?:this|the|my|a|that|our)\s+(?:story|novel|game|play|dream|film|movie|song|scene|poem"
@@ -78,13 +86,14 @@ CONDITION = (
     r"|provid(?:ed|ing)|as\s+long\s+as|apparently|supposedly|allegedly|reportedly"
     r"|might|doubt|unsure|wish|wonder(?:ing)?|hypothetically|theoretically|either|otherwise|lied"
     r"|lying|joking|kidding"
+    r"|make\s+sure|ensure|so\s+that|to\s+quote|hopefully"
     r"|would|dream(?:ed|t|ing)?|in\s+case|as\s+though|only\s+then|not\s+(?:\w+\s+)?(?:sure"
     r"|certain|true|convinced)|n't\s+sure"
 )
 _OTHERS = (
     r"says?|said|saying|tells?|told|telling|thinks?|thought|thinking|believes?|believed"
     r"|claim(?:s|ed|ing)?|insist(?:s|ed)?"
-    r"|assum(?:es|ed)|jokes?|joked|knows?|knew|wr(?:ites|ote|iting)|shout(?:s|ed)?|yell(?:s|ed)?"
+    r"|assum(?:es|ed)|jokes?|joked|knows?|knew|wr(?:ites|ote|iting\s+that)|shout(?:s|ed)?|yell(?:s|ed)?"
     r"|repl(?:y|ies|ied)"
     r"|answer(?:s|ed)|complain(?:s|ed)?|argu(?:es|ed)|whisper(?:s|ed)?|remark(?:s|ed)"
     r"|announc(?:es|ed)|remind(?:s|ed)?"
@@ -96,10 +105,10 @@ _GOVERNS = re.compile(rf"(?i)\b(?:{CONDITION}|{_OTHERS})\b")
 _LAST_WORD = re.compile(r"([^\W_][\w'’-]*)\s*\Z")
 _BEFORE_STATEMENT = words(
     """
-    absolutely actually ah aha also always and anyway anyways as basically btw
-    certainly clearly currently eventually fair finally first frankly fwiw generally haha
-    hello hey hi hmm honestly hopefully imho imo indeed instead lately lol look luckily
-    mostly nah naturally no normally now nowadays obviously often oh ok okay personally
+    absolutely actually ago ah aha also always and anyway anyways as basically btw
+    certainly clearly currently eventually fair finally first forward frankly fwiw
+    generally haha hello hey hi hm hmm honestly imho imo indeed instead lately lol look luckily
+    mostly nah naturally ngl no normally now nowadays obviously often oh ok okay personally
     plus please recently regularly seriously similarly sometimes sorry still sure surely
     tbh thanks then therefore thus today tonight tomorrow too truthfully typically
     ultimately unfortunately usually well while yeah yep yes yesterday
@@ -125,6 +134,7 @@ _BEGINS_ADVERBIAL = words(
 )
 # What will be done then is not decided yet.
 _NOT_YET = words("after once until when whenever")
+_TURNS = words("but however nevertheless yet") | {"and now"}
 _AS_BEFORE = words("long soon many often far same such")
 
 
@@ -162,6 +172,9 @@ def judge_run_on(before: str) -> Standing:
 def _after_new_clause(prefix: str) -> str:
     end = 0
     for found in _NEW_CLAUSE.finditer(prefix):
+        is_reason = found.group()[0] not in ",;" and found.group().lower() not in _TURNS
+        if is_reason and _GOVERNS_REASONS.search(_HARMLESS.sub(" ", prefix[end : found.start()])):
+            continue
         end = found.end()
     return prefix[end:].lstrip(" \t,")
 
@@ -176,7 +189,7 @@ def _is_complete(prefix: str, future: bool) -> bool:
         return True
     last = _LAST_WORD.search(text)
     if last is None:
-        return text[-1] != HIDDEN
+        return text[-1] not in (HIDDEN, ">")
     word = last[1].lower().replace("’", "'")
     if word == "as":
         before = text[: last.start()].split()[-1:]
