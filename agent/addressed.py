@@ -1,7 +1,7 @@
-"""Finds text that speaks to the model rather than of the user.
+"""Finds text that addresses the model instead of describing the user.
 
-Whoever gets such a sentence into a memory file would speak in every later prompt. The list is
-short on purpose: a fact about a person that happens to use the same words must pass.
+Such a sentence in a memory file would be part of every later prompt. The list is short on purpose:
+a fact about a person that happens to use the same words must pass.
 """
 
 import re
@@ -60,7 +60,7 @@ _BETWEEN_WORDS = re.compile(r"[\s*`\"“”_~]+")
 def addresses_the_model(text: str) -> str | None:
     """Why this text may not be in a memory file; None if it may."""
     folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
-    # Twice: template tokens have an underscore in them, which otherwise is markup.
+    # Twice, because template tokens contain underscores, which are otherwise markup.
     forms = (_BETWEEN_WORDS.sub(" ", folded), " ".join(folded.split()))
     for reason, pattern in _COMPILED:
         if any(pattern.search(form) for form in forms):

@@ -1,4 +1,4 @@
-"""Checks what a model passes to a tool against the tool's schema: as much as tools here use."""
+"""Checks a model's arguments against the tool's schema, as far as our tools use schemas."""
 
 import math
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 class InvalidArguments(dict[str, Any]):
-    """Represents arguments that were not a JSON object; empty, and refused by every tool."""
+    """Stands for arguments that were not a JSON object; empty, and refused by every tool."""
 
 
 def check(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str | None:

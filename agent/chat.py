@@ -9,7 +9,7 @@ from agent.loop import AgentLoop
 
 
 class Chat:
-    """Answers go to stdout and nothing else does."""
+    """Only answers go to stdout."""
 
     def __init__(self, loop: AgentLoop, runner: asyncio.Runner, session_id: str | None) -> None:
         self._loop = loop
@@ -17,7 +17,7 @@ class Chat:
         self._session_id = session_id
 
     def answer(self, prompt: str) -> bool:
-        """Ask once; False when the run failed."""
+        """Ask once; False if the run failed."""
         result = self._runner.run(
             self._loop.run(prompt, session_id=self._session_id, on_answer=_print)
         )
@@ -27,7 +27,7 @@ class Chat:
         return result.finish_reason != "error"
 
     def read_and_answer(self) -> bool:
-        """Until the end of the input; False when a run failed."""
+        """Answer until the input ends; False if a run failed."""
         interactive = sys.stdin.isatty()
         if interactive:
             _note("Ctrl-D ends the conversation, /new starts a new session.")

@@ -119,7 +119,7 @@ async def _is_reachable(settings: AgentConfig) -> bool:
 
 
 def _told(status: dict[str, Any]) -> str:
-    """Two levels of names and values, one a line."""
+    """Two levels of names and values, one per line."""
     how = "explicit" if status["explicit"] else "by default"
     lines = [f"mode: {status['mode']} ({how})"]
     curated = status["curated"]

@@ -11,7 +11,7 @@ Mode = Literal["curated", "memory_gateway", "hybrid"]
 
 @dataclass(frozen=True)
 class GatewayConfig:
-    """Where the gateway is, who we are there, and what is searched."""
+    """The gateway's address, our key and user there, and what is searched."""
 
     base_url: str
     user_id: str
@@ -25,7 +25,7 @@ class GatewayConfig:
 
 @dataclass(frozen=True)
 class MemoryConfig:
-    """`explicit` says whether the mode was written down or is the default."""
+    """`explicit` says whether the mode was configured or is the default."""
 
     mode: Mode = "hybrid"
     explicit: bool = False
@@ -44,7 +44,7 @@ class ProviderConfig:
 
 @dataclass(frozen=True)
 class AgentConfig:
-    """Everything. `source` is the file it came from, if any."""
+    """The whole configuration. `source` is the file it came from, if any."""
 
     memory: MemoryConfig
     provider: ProviderConfig | None

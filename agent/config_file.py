@@ -25,11 +25,11 @@ def load_config(
     workspace: Path | None = None,
     cwd: Path | None = None,
 ) -> AgentConfig:
-    """The first configuration file that exists, taken whole; without any, an empty one.
+    """The first configuration file that exists, as a whole; an empty configuration if none does.
 
     In this order: `path`; `$MEMORY_AGENT_CONFIG`; `config.json` in the home directory
     (`$MEMORY_AGENT_HOME`, else `~/.beaver`); `.beaver/config.json` in `workspace`, then in `cwd`.
-    The first two must exist when they are given. `workspace` also wins over the one in the file.
+    The first two must exist when they are given. `workspace` also overrides the one in the file.
     """
     env = os.environ if env is None else env
     cwd = Path.cwd() if cwd is None else cwd
@@ -106,7 +106,7 @@ def _provider(provider: Section | None) -> ProviderConfig | None:
 
 
 def _named(path: str | Path | None, env: Mapping[str, str], cwd: Path) -> Path | None:
-    """The file that somebody asked for, which must exist."""
+    """The file that was asked for explicitly, which must exist."""
     named = path if path is not None else env.get("MEMORY_AGENT_CONFIG") or None
     if named is None:
         return None
@@ -129,7 +129,7 @@ def _found(home: Path, workspace: Path | None, cwd: Path) -> Path | None:
 
 
 def _exists(path: Path) -> bool:
-    """What cannot be looked at exists: passing it over would take another file in its place."""
+    """An inaccessible file counts as existing: skipping it would select another file."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -140,7 +140,7 @@ def _exists(path: Path) -> bool:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    # Raised after the handlers: their exceptions hold the text of the file, and so the keys.
+    # Raised after the handlers: their exceptions contain the text of the file, and so the keys.
     problem = "must be a JSON object"
     try:
         data = json.loads(path.read_bytes().decode("utf-8-sig"))

@@ -1,13 +1,13 @@
 """What can go wrong here. The roots are separate, because different people handle them.
 
-    ConfigError            the configuration makes no sense: the operator edits it
-    MemoryGatewayError     the gateway was asked and it did not work out: recorded, the run goes on
+    ConfigError            the configuration is invalid: the operator edits it
+    MemoryGatewayError     a call of the gateway failed: recorded, and the run continues
     CuratedMemoryError     a change of MEMORY.md or USER.md was refused: the model reads why
     └── CuratedMemoryFull  it would exceed the limit: the model is shown the entries, to merge them
     ProviderError          the model's server failed: the run ends with `error`
     SessionStoreError      the session database cannot be read or written: the run raises it
 
-No text holds a key, a request, or anything from the body of a response.
+No text contains a key, a request, or anything from the body of a response.
 """
 
 
@@ -16,7 +16,7 @@ class ConfigError(Exception):
 
 
 class _CallError(Exception):
-    """A call over HTTP that failed. Compares, copies and pickles by its fields."""
+    """A failed HTTP call. Compares, copies and pickles by its fields."""
 
     def __init__(self, *fields: str | int | None) -> None:
         super().__init__(*fields)

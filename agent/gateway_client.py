@@ -1,4 +1,4 @@
-"""The three calls of a memory gateway, and nothing but them."""
+"""The three calls of a memory gateway."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ class MemoryGatewayClient:
         self._wire = Wire(config.timeout_seconds, transport)
 
     async def search(self, *, conversation_id: str, query: str) -> list[Any]:
-        """The `results` as they came."""
+        """The `results` as received."""
         config = self._config
         answer, status = await self._call(
             "search",

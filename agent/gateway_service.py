@@ -15,7 +15,7 @@ ASSISTANT = "beaver"
 
 @dataclass(frozen=True)
 class GatewayEvent:
-    """What happened, for the session's hidden events. Never holds a key or a response."""
+    """What happened, for the session's hidden events. Never contains a key or a response."""
 
     name: str
     payload: Mapping[str, Any]
@@ -23,7 +23,7 @@ class GatewayEvent:
 
 @dataclass(frozen=True)
 class GatewayRecall:
-    """`messages` has none or one message for the model."""
+    """`messages` has at most one message for the model."""
 
     messages: tuple[Message, ...]
     event: GatewayEvent

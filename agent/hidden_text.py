@@ -2,9 +2,9 @@
 
 import re
 
-# Control characters but newline and tab; the soft hyphen; the Mongolian vowel separator; zero
+# Control characters except newline and tab; the soft hyphen; the Mongolian vowel separator; zero
 # widths and bidirectional marks; invisible operators; the byte order mark; interlinear marks; tags;
-# halves of surrogate pairs, which no file can hold.
+# halves of surrogate pairs, which no file can contain.
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"

@@ -1,4 +1,4 @@
-"""Builds an agent from its configuration. A changed configuration takes a new `load`."""
+"""Builds an agent from its configuration. After a change of the configuration, load again."""
 
 import logging
 import time
@@ -29,7 +29,7 @@ logger = logging.getLogger("agent")
 
 @dataclass(frozen=True)
 class EngineLoadResult:
-    """An agent that is ready to run. Close it when you are done with it."""
+    """An agent that is ready to run. Close it when you are done."""
 
     config: AgentConfig
     loop: AgentLoop
@@ -44,14 +44,14 @@ class EngineLoadResult:
         return status_of(self.config, self.memory_service)
 
     async def aclose(self) -> None:
-        """Close what `load` opened; a provider that was given stays open."""
+        """Close what `load` opened; a provider that was passed in stays open."""
         for it in self.closing:
             await it.aclose()
         self.sessions.close()
 
 
 class EngineLoader:
-    """`provider` and `gateway_transport` take the place of what the configuration names."""
+    """`provider` and `gateway_transport` replace what the configuration names."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class EngineLoader:
         self._clock = clock or _epoch_milliseconds
 
     def load(self) -> EngineLoadResult:
-        """Raises ConfigError when the mode needs a gateway that is not configured."""
+        """Raises ConfigError if the mode needs a gateway and none is configured."""
         config = self._config
         gateway = _active_gateway(config)
         closing: list[MemoryGatewayClient | OpenAIProvider] = []

@@ -1,4 +1,4 @@
-"""One run of the agent: from a prompt to an answer that is kept."""
+"""One run of the agent: from a prompt to a stored answer."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -61,8 +61,8 @@ class AgentLoop:
     ) -> AgentRunResult:
         """Answer a prompt, in a new session if none is named.
 
-        `on_answer` gets the answer before the gateway is told about the turn. Trouble with the
-        gateway changes nothing but the hidden events. Raises ConfigError without a provider and
+        `on_answer` gets the answer before the gateway is told about the turn. A failing gateway
+        changes nothing but the hidden events. Raises ConfigError without a provider and
         SessionStoreError when the session cannot be read or written.
         """
         if self._provider is None:

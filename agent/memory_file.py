@@ -1,4 +1,4 @@
-"""One file of curated memory: read by anybody at any time, changed by one at a time."""
+"""One file of curated memory: read by anyone at any time, changed by one process at a time."""
 
 import fcntl
 import os
@@ -42,10 +42,10 @@ class MemoryFile:
         return self._bytes().decode("utf-8", "replace")
 
     def change(self, change: Callable[[str], str | None]) -> None:
-        """Replace the text by what `change` makes of it; None leaves the file as it is.
+        """Replace the text with the result of `change`; None leaves the file as it is.
 
-        Nobody else changes it meanwhile, and whoever reads it, even after a kill or a power cut,
-        finds the old text or the new one.
+        Nobody else can change it meanwhile, and readers see the old text or the new one, even after
+        a kill or a power failure.
         """
         with self._told_as_refusal():
             real = Path(os.path.realpath(self._path))
@@ -106,7 +106,7 @@ def _try_lock(descriptor: int) -> bool:
 
 
 def _replace(real: Path, data: bytes, directory: int) -> None:
-    # Always the same name: what a killed writer left is found and removed by the next one.
+    # Always the same name, so that the next writer removes what a killed one left.
     temporary = real.with_name(f".{real.name}.tmp")
     temporary.unlink(missing_ok=True)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -125,7 +125,7 @@ def _replace(real: Path, data: bytes, directory: int) -> None:
 
 
 def _keep_mode(real: Path, descriptor: int) -> None:
-    """The new file is open to those to whom the old one was."""
+    """The new file gets the permissions of the old one."""
     try:
         old = real.stat()
     except FileNotFoundError:

@@ -42,11 +42,11 @@ class MemoryService:
         return MemorySnapshot(memory=self.shown("memory"), user=self.shown("user"))
 
     def shown(self, target: str) -> tuple[str, ...]:
-        """The entries for the model: hidden characters dropped, orders to it withheld."""
+        """The entries for the model, without hidden characters and without orders to the model."""
         try:
             entries = self.store.entries(target)
         except CuratedMemoryError as error:
-            # A run without its notes is better than none, but somebody has to know.
+            # A run without its notes is better than no run, but somebody has to know.
             logger.warning("curated memory is left out of the prompt: %s", error)
             return ()
         return tuple(entry for entry in map(_shown, entries) if entry)

@@ -46,7 +46,7 @@ class MemoryStore:
         self._change(target, add)
 
     def replace(self, target: str, old_text: str, content: str) -> None:
-        """Put `content` in the place of the one entry that has `old_text` in it."""
+        """Replace the one entry that contains `old_text` with `content`."""
         content = _acceptable(content)
 
         def replace(entries: list[str]) -> list[str]:
@@ -59,7 +59,7 @@ class MemoryStore:
         self._change(target, replace)
 
     def remove(self, target: str, old_text: str) -> None:
-        """Drop the one entry that has `old_text` in it."""
+        """Remove the one entry that contains `old_text`."""
 
         def remove(entries: list[str]) -> list[str]:
             at = _only(entries, old_text)
@@ -76,7 +76,7 @@ class MemoryStore:
             if changed == entries:
                 return None
             new = join(changed)
-            # A file that people made too long may become shorter step by step.
+            # A file that is already too long may become shorter step by step.
             if len(new) > limit and len(new) >= len(old):
                 raise CuratedMemoryFull(
                     f"The file would have {len(new)} characters and may have {limit}. Merge or"
@@ -115,7 +115,7 @@ def _has(entries: Sequence[str], content: str) -> bool:
 
 
 def _only(entries: Sequence[str], old_text: str) -> int:
-    """The place of the one entry that has this text in it."""
+    """The index of the one entry that contains this text."""
     piece = visible(old_text).strip()
     if not piece:
         raise CuratedMemoryError("old_text is blank. Give a piece of the entry to change.")

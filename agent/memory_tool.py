@@ -12,7 +12,7 @@ _NEEDS = {"add": ("content",), "replace": ("old_text", "content"), "remove": ("o
 
 
 class MemoryTool:
-    """Works on the files and on nothing else."""
+    """Works on the files only."""
 
     name = "memory"
     description = (

@@ -16,7 +16,7 @@ from agent.wire import Wire
 
 
 class OpenAIProvider:
-    """`POST {base_url}/chat/completions`, without streaming; nothing is repeated."""
+    """`POST {base_url}/chat/completions`, without streaming or retries."""
 
     def __init__(
         self, config: ProviderConfig, *, transport: httpx.AsyncBaseTransport | None = None
@@ -68,7 +68,7 @@ def _text(content: Any) -> str:
 
 
 def _reasoning(message: Mapping[str, Any]) -> str | None:
-    """Servers do not agree on its name."""
+    """Servers use different names for it."""
     found = (message.get(name) for name in ("reasoning_content", "reasoning"))
     return next((text for text in found if isinstance(text, str) and text), None)
 

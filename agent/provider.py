@@ -1,4 +1,4 @@
-"""What the loop needs of a model: messages and tools in, a text or calls of tools out."""
+"""What the loop needs from a model: messages and tools in, a text or tool calls out."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class ProviderReply:
 
 
 class Provider(Protocol):
-    """Raises ProviderError when there is no usable reply."""
+    """Raises ProviderError if there is no usable reply."""
 
     async def complete(
         self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]

@@ -1,8 +1,8 @@
 """Keeps the HTTP libraries from logging our calls.
 
-At DEBUG they log the headers of every response and the errors of every request. A server that
-echoes a key, or a key that no header can carry, would put the key into a log. What is worth
-knowing about a call is logged by `agent` itself.
+At DEBUG they log the headers of every response and the errors of every request. If a server echoes
+a key, or no header can carry the key, it would end up in a log. What is worth knowing about a call
+is logged by `agent` itself.
 """
 
 import logging
@@ -31,7 +31,7 @@ for _name in _LOGGERS:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """What the libraries would log inside, in this task, is dropped; other tasks log as ever."""
+    """Drops what the libraries log in this task; other tasks are not affected."""
     token = _ours.set(True)
     try:
         yield

@@ -16,7 +16,7 @@ _TO_ESCAPE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def usable(results: Iterable[Any], config: GatewayConfig) -> list[dict[str, Any]]:
-    """The results that have a text, reduced to what the model may see; at most `top_k`."""
+    """At most `top_k` results that have a text, reduced to what the model may see."""
     reduced = (_reduced(result, config.user_key) for result in results)
     return [result for result in reduced if result][: config.top_k]
 
@@ -34,7 +34,7 @@ def _reduced(result: Any, user_key: str) -> dict[str, Any] | None:
     for name in _FIELDS:
         value = result.get(name)
         if isinstance(value, str):
-            # First the key, then the cut: half a key must not stay at the end.
+            # Redact before truncating: half a key must not stay at the end.
             kept[name] = value.replace(user_key, "[redacted]")[:_MOST_CHARACTERS]
     if not kept.get("text", "").strip():
         return None

@@ -1,4 +1,4 @@
-"""A model that says what it is told to say: for tests and demonstrations."""
+"""A model with scripted replies, for tests and demos."""
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from agent.texts import Message
 
 @dataclass(frozen=True)
 class ScriptedCall:
-    """What the model was asked, as it was at that moment."""
+    """A copy of what the model was asked."""
 
     messages: list[Message]
     tools: list[dict[str, Any]]

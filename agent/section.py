@@ -1,7 +1,7 @@
 """One JSON object of the configuration, read field by field.
 
-Whatever does not fit is a ConfigError that names the place and the rule, and never the value: it
-may be a key, or a key in the wrong place.
+An invalid value raises ConfigError with the place and the rule, but without the value: it may be a
+key, or a key in the wrong place.
 """
 
 import math
@@ -29,7 +29,7 @@ class Section:
         return self._data.get(name) is not None
 
     def section(self, name: str) -> "Section | None":
-        """A section of its own; None if it is absent or null."""
+        """A nested section; None if it is absent or null."""
         return Section(self._data[name], self._at(name)) if name in self else None
 
     def required_section(self, name: str, why: str) -> "Section":
@@ -95,7 +95,7 @@ class Section:
     def choices(
         self, name: str, default: tuple[str, ...], allowed: Collection[str]
     ) -> tuple[str, ...]:
-        """Several of the words, each once, in the order in which they stand."""
+        """Several of the words, without repeats, in their order in the file."""
         value = self._data.get(name, default)
         fits = isinstance(value, list | tuple) and len(value) > 0
         if not fits or not all(isinstance(word, str) and word in allowed for word in value):

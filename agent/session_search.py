@@ -11,7 +11,7 @@ _MOST_CHARACTERS = 2000
 
 
 class SessionSearchTool:
-    """Works on the session store and on nothing else."""
+    """Works on the session store only."""
 
     name = "session_search"
     description = (

@@ -45,7 +45,7 @@ class SessionHit:
 class SessionStore:
     """Any thread may call, and any number of processes may share the file.
 
-    Times are RFC 3339 in UTC. A session that is named for the first time is made.
+    Times are RFC 3339 in UTC. A session that is named for the first time is created.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -67,7 +67,7 @@ class SessionStore:
             raise
 
     def create(self, session_id: str | None = None) -> str:
-        """Make a session, or take up the one with this id; returns its id."""
+        """Create a session, or continue the one with this id; returns its id."""
         if session_id is not None and not session_id.strip():
             raise ValueError("session_id must not be blank")
         made = uuid.uuid4().hex if session_id is None else session_id
@@ -76,7 +76,7 @@ class SessionStore:
         return made
 
     def append_message(self, session_id: str, role: str, content: str) -> int:
-        """Keep a message; returns its number, which grows."""
+        """Store a message; returns its number, which increases."""
         row = {"session_id": session_id, "role": role, "content": _storable(content), "now": _now()}
         with self._writing() as connection:
             connection.execute(load("insert_session"), row)
@@ -93,7 +93,7 @@ class SessionStore:
         *,
         context_visible: bool = False,
     ) -> int:
-        """Keep an event, which neither the history nor a search shows; returns its number."""
+        """Store an event, which neither the history nor a search shows; returns its number."""
         row = {
             "session_id": session_id,
             "name": name,
@@ -174,7 +174,7 @@ class SessionStore:
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
-    """SQLite does not wait for others when it switches a new file to WAL; so this does."""
+    """SQLite does not wait for other processes when it switches a new file to WAL, so this does."""
     until = time.monotonic() + _PATIENCE
     while True:
         try:

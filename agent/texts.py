@@ -1,4 +1,4 @@
-"""The exact texts that the model gets, and their format."""
+"""The exact texts for the model, and their format."""
 
 from typing import Any
 

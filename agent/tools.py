@@ -1,4 +1,4 @@
-"""What a tool is, and the place where the model's calls of tools arrive."""
+"""What a tool is, and the registry that receives the model's tool calls."""
 
 import json
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ class ToolRegistry:
         return list(self._tools)
 
     def definitions(self) -> list[dict[str, Any]]:
-        """For the model, in the format of OpenAI's functions."""
+        """The tools for the model, in OpenAI's function format."""
         return [
             {
                 "type": "function",
@@ -60,7 +60,7 @@ class ToolRegistry:
             return _refusal(f"There is no tool {name}. There are: {known}.")
         if not isinstance(arguments, Mapping) or isinstance(arguments, InvalidArguments):
             return _refusal("The arguments must be a JSON object.")
-        # Models write null for what they leave out.
+        # Models send null for arguments they leave out.
         needed = tool.parameters.get("required", ())
         given = {key: it for key, it in arguments.items() if it is not None or key in needed}
         problem = check(given, tool.parameters)

@@ -19,7 +19,7 @@ logger = logging.getLogger("agent")
 
 @dataclass(frozen=True)
 class TurnEnd:
-    """How it ended; `failure` is there when `finish_reason` is `error`."""
+    """How the turn ended; `failure` is set when `finish_reason` is `error`."""
 
     text: str
     finish_reason: FinishReason
@@ -28,7 +28,7 @@ class TurnEnd:
 
 
 class Turn:
-    """`record` keeps what is not part of the conversation: tool traffic and reasoning."""
+    """`record` stores what is not part of the conversation: tool calls and reasoning."""
 
     def __init__(
         self, provider: Provider, tools: ToolRegistry, messages: list[Message], record: Record
@@ -60,7 +60,7 @@ class Turn:
         except TimeoutError:
             return ProviderError("timeout")
         except Exception as error:  # noqa: BLE001 - a provider of others may raise anything
-            # Not its text: that may hold the request.
+            # Not its text, which may contain the request.
             logger.warning("the provider raised %s", type(error).__name__)
             return ProviderError("provider_error")
         if reply.reasoning:

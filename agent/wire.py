@@ -1,7 +1,7 @@
-"""One request with a JSON answer, and what became of it.
+"""One request with a JSON answer, and its outcome.
 
-Failures come back as values, not as exceptions: an exception of the HTTP library holds the
-request, and a new one raised while it is handled would hold it, too.
+Failures come back as values, not as exceptions: an exception of the HTTP library contains the
+request, and so would a new one raised while it is handled.
 """
 
 import asyncio
@@ -22,9 +22,10 @@ Category = Literal[
     "timeout", "connection", "unauthorized", "http_error", "invalid_json", "invalid_response"
 ]
 
-# A hundred results of a gateway have less than one MiB; an answer of a model has less still.
+# A hundred results of a gateway take less than 1 MiB, and a model's answer even less.
 _MOST_BYTES = 16 * 1024 * 1024
-# An idle connection that the server has just closed would fail a call, and calls are not repeated.
+# A call on an idle connection that the server has just closed would fail, and calls are not
+# retried.
 _NO_IDLE_CONNECTIONS = httpx.Limits(max_keepalive_connections=0)
 
 logger = logging.getLogger("agent")
@@ -32,7 +33,7 @@ logger = logging.getLogger("agent")
 
 @dataclass(frozen=True)
 class Outcome:
-    """`category` is None when a 2xx with a JSON object came: then that is in `body`."""
+    """`category` is None after a 2xx with a JSON object, which is in `body`."""
 
     category: Category | None
     status_code: int | None = None
@@ -127,7 +128,7 @@ def _parsed(raw: bytes, status: int) -> Outcome:
 
 
 def _encoded(body: Mapping[str, Any]) -> bytes:
-    """ASCII, so that half a surrogate pair in a prompt is the server's to judge."""
+    """ASCII, so that half a surrogate pair in a prompt can be sent and left to the server."""
     kind: type[Exception]
     try:
         return json.dumps(body, allow_nan=False).encode()

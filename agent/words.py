@@ -13,7 +13,7 @@ _MOST_WORDS = 100  # a model may pass a whole page; SQLite limits the size of an
 
 
 def indexed(text: str) -> str:
-    """The text as it goes into the index."""
+    """The text as it is indexed."""
     return _UNSPACED.sub(r" \g<0> ", text)
 
 

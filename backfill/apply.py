@@ -1,8 +1,9 @@
 """`-apply`: every row that can be carried is on the plugin when this returns.
 
-With `list` the plugin itself says what it has, so each run compares, and writes what is missing
-or different: a killed run continues, a wiped target starts over, a finished one is repaired, and
-nothing has to be remembered. Without it a journal remembers, and is checked against the target.
+With the extension `list` the plugin itself says what it has, so each run compares, and writes what
+is missing or different: a killed run continues, a wiped target starts over, a finished copy is
+repaired, and no state is needed. Without `list` a journal keeps the state, and is checked against
+the target.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -29,7 +30,7 @@ _MEMORY_BYTES = 1000
 
 
 async def apply(run: Run, plan: Plan, rejects: Rejects) -> Tally:
-    """Copy the selection; the account balances, or it raises."""
+    """Copy the selection; raises unless every row is accounted for."""
     tally = Tally(run.reporter, rejects)
     run.reporter.start("apply", plan.rows)
     await run.target.put_namespaces(sorted(set(plan.namespaces.values())))
@@ -43,7 +44,7 @@ async def apply(run: Run, plan: Plan, rejects: Rejects) -> Tally:
 
 
 class _Applying:
-    """What both ways share."""
+    """What both modes share."""
 
     def __init__(self, run: Run, plan: Plan, tally: Tally) -> None:
         self._run = run
@@ -53,7 +54,7 @@ class _Applying:
         self._embeddings = "embedding" in run.target.capabilities
 
     def _scan(self, row: LegacyRow) -> Item | None:
-        """Count the row; None when it was rejected."""
+        """Count the row; None if it was rejected."""
         self._tally.scanned += 1
         try:
             return self._item(row)
@@ -67,7 +68,7 @@ class _Applying:
 
 
 class _Comparing(_Applying):
-    """Merge both sides in id order, and write what is not equal."""
+    """Merge both sides in id order, and write what differs."""
 
     async def run(self) -> None:
         rows = self._run.rows(self._plan, "slot", embeddings=self._embeddings)
@@ -88,7 +89,7 @@ class _Comparing(_Applying):
         await writer.flush()
 
     async def _write_in_order(self, rows: Stream[LegacyRow], lanes: Lanes) -> None:
-        """Read the unequal rows once more, oldest first: the merge had them in id order."""
+        """Read the rows to write again, oldest first: the merge had them in id order."""
         writer = OrderedWriter(self._run.target, lanes, self._tally.wrote, self._tally.reject)
         for slot, portion in enumerate(self._plan.portions):
             ids = [item.row.id async for item in self._unequal(rows, slot, portion)]
@@ -123,7 +124,7 @@ class _Comparing(_Applying):
 
 
 class _Remembering(_Applying):
-    """Write oldest first, chunk by chunk, and remember each chunk."""
+    """Write oldest first, chunk by chunk, and record each chunk in the journal."""
 
     async def run(self) -> None:
         options = self._run.options
@@ -184,9 +185,9 @@ class _Remembering(_Applying):
         journal.record(Chunk(digest, len(items), rejected), witnesses)
 
     async def _is_there(self, journal: Journal) -> bool:
-        """Whether the newest row that was written to each namespace is still there, and equal.
+        """Whether the newest row that was written to each namespace is still there, unchanged.
 
-        A plugin that cannot list can show no more than that; `-verify` tries harder.
+        Without `list` there is no cheap way to check more; `-verify` tries harder.
         """
         self._run.reporter.say(
             f"continuing where an earlier run stopped ({journal.path}), if the newest copied row of"

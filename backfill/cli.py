@@ -80,7 +80,7 @@ class _Command(TyperCommand):
 
 
 def _suggestion(typed: str, options: list[str]) -> str:
-    """The nearest option, with as many dashes as were typed where it has such a form."""
+    """The closest option, with as many dashes as were typed if it has such a form."""
     words = {option.lstrip("-") for option in options}
     nearest = get_close_matches(typed.lstrip("-"), words, n=1)
     if not nearest:

@@ -41,7 +41,7 @@ def sentence(sampled: int, population: int) -> str:
     what = f"{sampled:,} of {counted(population, 'workspace')}"
     if sampled == population:
         return f"{what}: all of them were compared"
-    # "Fewer than" is strict, so it is the next larger number that is ruled out.
+    # "Fewer than" is strict, so the number that is ruled out is one larger.
     percent = (most_that_may_be_bad(sampled, population) + 1) / population * 100
     shown = f"{math.ceil(percent)}" if percent >= 1 else f"{math.ceil(percent * 100) / 100:g}"
     return f"{what}: with 95% confidence fewer than {shown}% have a mismatch"

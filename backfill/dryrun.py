@@ -50,7 +50,7 @@ class Forecast:
 
 
 async def dry_run(run: Run, plan: Plan, rejects: Rejects) -> Forecast:
-    """Read every row as an apply would, and send nothing."""
+    """Read every row as an apply would, but send nothing."""
     run.reporter.start("dry run", plan.rows)
     total: Counter[UUID | None] = Counter()
     rejected: Counter[UUID | None] = Counter()
@@ -97,7 +97,7 @@ def _apply_requests(run: Run, plan: Plan, rows: int) -> int:
 
 
 def _proofs(run: Run, plan: Plan) -> tuple[Counter[str], int]:
-    """How many namespaces get which proof, and how many requests that takes at most."""
+    """How many namespaces get which proof, and how many requests that needs at most."""
     counts: Counter[str] = Counter()
     if "list" in run.target.extensions:
         for portion in plan.portions:

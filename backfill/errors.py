@@ -3,13 +3,13 @@
     BackfillError
     ├── ConfigurationError   2: an option, an address, a missing table; nothing was touched
     ├── SourceUnavailable    3: the legacy database went away
-    ├── TargetUnavailable    3: the plugin went away, for longer than our patience
+    ├── TargetUnavailable    3: the plugin went away, for longer than we wait
     ├── TargetReplaced       3: the plugin lost what it had just acknowledged
-    ├── TargetBroken         5: the plugin answers, but not as the contract says; no repeat helps
+    ├── TargetBroken         5: the plugin violates the contract; running again will not help
     ├── Interrupted          3: Ctrl-C or SIGTERM
-    └── Unaccounted          1: rows are neither written nor rejected; a bug, said loudly
+    └── Unaccounted          1: rows were neither written nor rejected: a bug
 
-Messages hold no memory content, no password and no token.
+Messages contain no memory content, no password and no token.
 """
 
 from typing import ClassVar
@@ -23,13 +23,13 @@ EXIT_BROKEN = 5
 
 
 class BackfillError(Exception):
-    """The root: its message is one sentence for the operator."""
+    """The base class: its message is one sentence for the operator."""
 
     exit_code: ClassVar[int] = EXIT_UNAVAILABLE
 
 
 class ConfigurationError(BackfillError):
-    """The request cannot be carried out; nothing was changed."""
+    """The run cannot start; nothing was changed."""
 
     exit_code = EXIT_CONFIGURATION
 
@@ -39,7 +39,7 @@ class SourceUnavailable(BackfillError):
 
 
 class TargetUnavailable(BackfillError):
-    """The plugin does not answer, and we waited long enough."""
+    """The plugin does not answer, and we have waited long enough."""
 
 
 class TargetReplaced(BackfillError):
@@ -47,7 +47,7 @@ class TargetReplaced(BackfillError):
 
 
 class TargetBroken(BackfillError):
-    """The plugin answers what the contract forbids; the same command would end the same way."""
+    """The plugin violates the contract; the same command would end the same way."""
 
     exit_code = EXIT_BROKEN
 

@@ -1,4 +1,4 @@
-"""Rows that the target has and the comparison did not expect: whose are they?"""
+"""Rows that the target has and the comparison did not expect: where they come from."""
 
 from uuid import UUID
 
@@ -11,7 +11,7 @@ _AT_ONCE = 1000
 
 
 class Extras:
-    """Asks the legacy table, in the same snapshot, before it calls a row extra.
+    """Checks the legacy table, in the same snapshot, before it calls a row extra.
 
     A namespace of a team or an organisation has rows of workspaces that are not compared.
     """
@@ -29,7 +29,7 @@ class Extras:
             await self.flush()
 
     async def flush(self) -> None:
-        """Judge what was offered."""
+        """Classify what was offered."""
         offered, self._offered = self._offered, {}
         if not offered:
             return

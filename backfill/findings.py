@@ -15,13 +15,13 @@ Absent = Literal["missing", "unproven"]
 Word = Literal[Absent, "different", "wrong namespace"]
 MISMATCHES: tuple[Word, ...] = ("missing", "different", "wrong namespace")
 _ELSEWHERE_KEPT = 100_000
-# Some stores keep milliseconds or seconds only; a copy that is younger is off by far more.
+# Some stores keep only milliseconds or seconds; the time of a copy is off by far more.
 _SAME_TIME = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Where the target has a row, with which content, and when it says that the row was made."""
+    """Where the target has a row, with which content and which `created_at`."""
 
     namespace: str
     content_sha256: str
@@ -37,7 +37,7 @@ class Findings:
         self.counts: Counter[Word] = Counter()
         self.extras = 0
         self.other_times = 0
-        """Rows whose `created_at` was looked at, and is not that of the legacy row."""
+        """Rows whose `created_at` was checked and differs from the legacy row's."""
         self.rejected: Counter[str] = Counter()
         self.bad_workspaces: set[str] = set()
         self._show_content = show_content
@@ -46,13 +46,13 @@ class Findings:
         self._elsewhere: dict[str, str] = {}
 
     def close(self) -> None:
-        """Forget the lines; the counts stay."""
+        """Delete the lines; the counts stay."""
         self._differences.close()
         self._extra_lines.close()
 
     @property
     def mismatches(self) -> int:
-        """How many rows are certainly not as they should be."""
+        """How many rows are certainly wrong."""
         return sum(self.counts[word] for word in MISMATCHES)
 
     def judge(
@@ -62,7 +62,7 @@ class Findings:
         seen: Seen | None,
         absent: Absent,
     ) -> None:
-        """Compare a row with what the target has of it; `absent` is the word for nothing."""
+        """Compare a row with what the target has; the outcome is `absent` if it has nothing."""
         try:
             content = content_of(row)
         except Rejection as reason:
@@ -85,14 +85,14 @@ class Findings:
             self.look_at_time(row, seen.created_at)
 
     def look_at_time(self, row: LegacyRow, created_at: datetime | None) -> None:
-        """Count a row that the target says was made at another time."""
+        """Count a row if the target has another `created_at` for it."""
         if created_at is not None and not is_same_time(row.created_at, created_at):
             self.other_times += 1
 
     def seen_elsewhere(
         self, row_id: UUID, workspace_id: UUID | None, namespace: str, seen_in: str
     ) -> None:
-        """A row that sits where it does not belong; it may have been found missing already."""
+        """Note a row in a wrong namespace; it may have been counted as missing already."""
         if str(row_id) in self._elsewhere:
             return
         if len(self._elsewhere) < _ELSEWHERE_KEPT:
@@ -105,7 +105,7 @@ class Findings:
         self._extra_lines.add({"id": str(row_id), "namespace": namespace})
 
     def settle(self) -> None:
-        """Count each row once: what was seen elsewhere is not missing on top of that."""
+        """Count each row once: a row that was seen elsewhere is not missing as well."""
         self.counts = Counter(line["result"] for line in self.differences())
 
     def differences(self) -> Iterator[dict[str, Any]]:
@@ -142,8 +142,8 @@ class Findings:
 
 
 def is_same_time(legacy: datetime | None, target: datetime) -> bool:
-    """Whether the target has the time of the legacy row, as far as stores keep it.
+    """Whether the target has the legacy row's time, to the precision of common stores.
 
-    A row without a time that the contract can carry has any.
+    For a row whose time the contract cannot express, any time will do.
     """
     return legacy is None or abs(legacy - target) < _SAME_TIME

@@ -1,12 +1,12 @@
 """What an apply has done so far, for plugins that cannot list what they have.
 
-One file per source, target and selection, one line per finished chunk of rows, each on the
-disk before the next chunk starts. A chunk is recognised by the hash of its rows as they were:
-a row that was changed, added or removed since makes it another chunk, which is sent again.
-Where a chunk ends depends on the ids in it alone, so the chunks around it stay the same.
-A finished apply leaves no file, so the next one starts over.
+One file per source, target and selection, one line per finished chunk of rows, each on the disk
+before the next chunk starts. A chunk is recognised by the hash of its rows: if a row was changed,
+added or removed since, it is a different chunk, which is sent again. Where a chunk ends depends
+only on the ids in it, so the chunks around it stay the same. A finished apply leaves no file, so
+the next one starts over.
 
-What the journal calls done is believed only after the target was asked: see `apply`.
+The journal is trusted only after checking the target: see `apply`.
 """
 
 import fcntl
@@ -47,12 +47,12 @@ class Witness:
 
 
 def ends_chunk(last: UUID, rows: int, size: int) -> bool:
-    """Whether a chunk ends here: at an id that one in `CHUNK_ROWS` is like, or by its size."""
+    """Whether a chunk ends here: after about `CHUNK_ROWS` rows, as the id decides, or by size."""
     return last.int % CHUNK_ROWS == 0 or rows >= _MOST_ROWS or size >= _MOST_BYTES
 
 
 def digest_of(items: Sequence[Item]) -> str:
-    """The hash of a chunk: of what is sent, so that a change of the plan is a change too."""
+    """The hash of what is sent for a chunk, so that a change of the plan changes it too."""
     hashed = sha256()
     for item in items:
         hashed.update(sha256(item.write.to_json()).digest())
@@ -81,7 +81,7 @@ class Journal:
         self._file.close()
 
     def record(self, chunk: Chunk, witnesses: dict[str, Witness]) -> None:
-        """Write down that a chunk is done; it is on the disk when this returns."""
+        """Record that a chunk is done; it is on disk when this returns."""
         self._append(
             {
                 "digest": chunk.digest,
@@ -101,7 +101,7 @@ class Journal:
         self._append(self._identity)
 
     def finish(self) -> None:
-        """The apply is done: the next one is a new one."""
+        """The apply is done: the next one starts over."""
         self.path.unlink(missing_ok=True)
 
     def _open(self) -> IO[bytes]:
@@ -131,7 +131,7 @@ class Journal:
             except (ValueError, KeyError, TypeError):
                 break
             good += len(line)
-        # What was torn off by a crash was not done, and must not spoil the next line.
+        # A line that a crash cut short was not done, and must not corrupt the next one.
         self._file.truncate(good)
         if not self.done:
             self.forget()

@@ -1,4 +1,4 @@
-"""Several jobs at a time, and no more."""
+"""A limited number of jobs at a time."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -27,7 +27,7 @@ class Lanes:
             await self._stop()
 
     async def start(self, job: Coroutine[Any, Any, None]) -> None:
-        """Wait for a free lane and let the job run in it."""
+        """Wait for a free lane and run the job in it."""
         try:
             await self._free.acquire()
             await self._raise_failure()

@@ -1,4 +1,4 @@
-"""JSON objects kept in a temporary file, one a line: more of them than memory should hold."""
+"""JSON objects in a temporary file, one per line, because they may not fit in memory."""
 
 import tempfile
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ class Lines:
         self._file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """All that was added before; each reader has a position of its own."""
+        """Everything added so far; each reader has its own position."""
         self._file.flush()
         with Path(self._file.name).open("rb") as reader:
             for line in reader:

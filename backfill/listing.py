@@ -26,7 +26,7 @@ class Listing:
         self._extras = extras
 
     async def prove(self, slot: int, portion: Portion, rows: Stream[LegacyRow]) -> str:
-        """Judge every row of the portion; the answer names the proof."""
+        """Compare every row of the portion; returns the kind of proof."""
         times = await self._times(portion)
         there = Stream(self._run.target.pages(portion.namespaces, "digest", MAX_PAGE))
         async for row, memory in merge(rows, slot, there):
@@ -42,10 +42,10 @@ class Listing:
         return PROOF
 
     async def _times(self, portion: Portion) -> dict[UUID, datetime]:
-        """When the target says that some of its rows were made.
+        """The `created_at` of some of the target's rows.
 
-        A digest does not tell, and all rows in full would cost several times as much. Another tool
-        that copied with its own time did so for every row, so some are enough.
+        A digest does not contain it, and reading all rows in full would cost several times as much.
+        A tool that copied with its own time did so for every row, so a few are enough.
         """
         size = max(1, min(_TIMES_SEEN, _PAGE_BYTES // (portion.longest + 1)))
         page = await self._run.target.first_page(portion.namespaces, size)

@@ -37,7 +37,7 @@ def run_mode(mode: Mode, options: Options) -> int:
     }
     try:
         if options.json is not None:
-            # A report of an earlier run must not be taken for this one's.
+            # The report of an earlier run must not be mistaken for this one's.
             report.write_json(options.json, head)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(_until_interrupted(mode, options, head))

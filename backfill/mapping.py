@@ -1,10 +1,10 @@
-"""Where a legacy row belongs, or why it belongs nowhere; and what it becomes on the wire.
+"""Which namespace a legacy row belongs to, or why to none; and the write it becomes.
 
     LOCAL   workspace:<workspace_id>
     TEAM    team:<parent_id, or its own id for a root>
     GLOBAL  org:<id of the root of its chain>
 
-Nothing is guessed: a row whose namespace cannot be known is rejected, with the reason.
+Nothing is guessed: a row whose namespace is unclear is rejected, with the reason.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -31,7 +31,7 @@ _LONGEST_NAME = 40
 
 
 class Rejection(Exception):
-    """A row that cannot be carried; the message is the reason for the operator."""
+    """A row that cannot be copied; the message tells the operator why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Workspace:
 
 @dataclass(frozen=True, slots=True)
 class LegacyRow:
-    """A row of `agent_memories`; a time that RFC 3339 cannot say is in its `odd_` text."""
+    """A row of `agent_memories`; a time that RFC 3339 cannot express is in its `odd_` text."""
 
     id: UUID
     workspace_id: UUID | None
@@ -74,7 +74,7 @@ class Workspaces:
         return workspace_id in self._by_id
 
     def name_of(self, workspace_id: UUID | None) -> str:
-        """What a person calls the workspace."""
+        """The workspace's name for people."""
         workspace = None if workspace_id is None else self._by_id.get(workspace_id)
         return "" if workspace is None else (workspace.name or "")[:_LONGEST_NAME]
 
@@ -138,13 +138,13 @@ class Workspaces:
 
 
 def kind_of(namespace: str) -> NamespaceKind:
-    """The kind that a namespace of the mapping is PUT with."""
+    """The kind with which a namespace of the mapping is PUT."""
     kinds: Mapping[str, NamespaceKind] = {"workspace": "workspace", "team": "team", "org": "org"}
     return kinds[namespace.partition(":")[0]]
 
 
 def content_of(row: LegacyRow) -> str:
-    """The content as the contract takes it: unchanged, or rejected."""
+    """The content if the contract accepts it, unchanged; else rejected."""
     if row.content is None:
         raise Rejection("blank content: it is null")
     try:
@@ -161,7 +161,7 @@ def content_of(row: LegacyRow) -> str:
 def write_of(
     row: LegacyRow, namespace: str, content: str, capabilities: Collection[Capability]
 ) -> BatchWrite:
-    """The write that carries everything of the row that this plugin can take."""
+    """The write with everything from the row that this plugin can store."""
     fields: dict[str, Any] = {
         "namespace": namespace,
         "id": row.id,
@@ -203,7 +203,7 @@ def provenance(row: LegacyRow) -> JsonObject:
 
 
 def read_embedding(text: str) -> list[float] | None:
-    """The numbers of a pgvector `[1,2]` or an array `{1,2}`; None when they cannot be carried."""
+    """The numbers of a pgvector `[1,2]` or an array `{1,2}`; None if they cannot be copied."""
     try:
         numbers = orjson.loads(text.replace("{", "[").replace("}", "]"))
     except orjson.JSONDecodeError:

@@ -14,7 +14,7 @@ _ROWS_IN_PORTION = 2000
 
 @dataclass
 class Portion:
-    """Namespaces that are listed together, because one request each would be many small ones."""
+    """Namespaces that are listed together, to avoid many small requests."""
 
     namespaces: list[str] = field(default_factory=list)
     rows: int = 0
@@ -50,7 +50,7 @@ class Plan:
 def make_plan(
     workspaces: Workspaces, pairs: Sequence[Pair], *, portion_of_one: bool = False
 ) -> Plan:
-    """Give every pair its namespace and every namespace its portion."""
+    """Assign a namespace to every pair and a portion to every namespace."""
     namespaces: dict[tuple[UUID | None, str | None], str] = {}
     rejected: dict[tuple[UUID | None, str | None], str] = {}
     counts: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Looking for one row with searches, where a plugin has no `list`."""
+"""Finds one row with searches, for a plugin without `list`."""
 
 import re
 from array import array
@@ -21,7 +21,7 @@ _SHORT = 3
 
 
 class Rarity:
-    """How often words occur, about: a fixed number of counters, however many words there are."""
+    """About how often words occur: a fixed number of counters, however many words there are."""
 
     def __init__(self) -> None:
         self._counts = array("L", bytes(_COUNTERS * array("L").itemsize))
@@ -32,15 +32,15 @@ class Rarity:
             self._counts[crc32(word.encode()) % _COUNTERS] += 1
 
     def of(self, word: str) -> int:
-        """In how many contents the word occurs; some more when words share a counter."""
+        """In how many contents the word occurs; too high if words share a counter."""
         return self._counts[crc32(word.casefold().encode()) % _COUNTERS]
 
 
 def queries_for(content: str, rarity: Rarity) -> list[str]:
-    """Texts that should find the content, the most telling first.
+    """Texts that should find the content, the most specific first.
 
-    The first is a piece of it, word for word, around its rarest word: that finds it by words, by
-    phrase and by substring, whichever the plugin does. Content without words is asked for as it is.
+    The first is a verbatim excerpt around its rarest word: that finds it by words, by phrase and by
+    substring, whichever the plugin supports. Content without words is searched for as it is.
     """
     found = list(_WORD.finditer(content))
     if not found:
@@ -62,8 +62,8 @@ def queries_for(content: str, rarity: Rarity) -> list[str]:
 def telling_word(content: str, rarity: Rarity) -> str | None:
     """The rarest word of the content that any text search finds, or None.
 
-    Words of one to three letters and words in scripts without spaces are left out: searches
-    differ in them.
+    Words of one to three letters and words in scripts without spaces are left out, because plugins
+    search for them differently.
     """
     words = [
         word
@@ -81,14 +81,14 @@ async def search_word(target: Target, namespace: str, word: str) -> list[Memory]
 
 
 async def newest(target: Target, namespace: str) -> list[Memory]:
-    """A search without a query: everything in the namespace when it is less than the limit."""
+    """A search without a query: everything in the namespace if that is less than the limit."""
     return await target.search(SearchRequest(namespaces=[namespace], limit=MAX_LIMIT))
 
 
 async def look_for(
     target: Target, namespaces: Sequence[str], row: LegacyRow, rarity: Rarity
 ) -> AsyncIterator[list[Memory]]:
-    """What the plugin finds for a row, by one question after the other."""
+    """What the plugin finds for a row, trying one query after the other."""
     names = list(namespaces)
     if "fts" in target.capabilities and row.content is not None:
         for query in queries_for(row.content.decode(errors="replace"), rarity):
@@ -107,5 +107,5 @@ def pick(memories: Sequence[Memory], id_: UUID) -> Memory | None:
 
 
 def hash_of(content: str | bytes) -> str:
-    """The content's identity: what is compared, and what a report may show."""
+    """The hash of the content, which is compared and which a report may show."""
     return sha256(content.encode() if isinstance(content, str) else content).hexdigest()

@@ -41,7 +41,7 @@ class Reporter:
         self._console.print(printable(text), markup=False)
 
     def start(self, label: str, total: int) -> None:
-        """Begin to count towards a total."""
+        """Start counting towards a total."""
         self.finish()
         self._label, self._total, self._done = label, total, 0
         self._started = time.monotonic()
@@ -60,7 +60,7 @@ class Reporter:
             self._bar.start()
 
     def advance(self, count: int = 1) -> None:
-        """This many more are done."""
+        """Add to the number of finished items."""
         self._done += count
         now = time.monotonic()
         if self._bar is not None and self._task is not None:
@@ -88,7 +88,7 @@ class Reporter:
 
 
 def printable(text: str) -> str:
-    """The text without what could command a terminal: names and messages come from elsewhere."""
+    """The text without terminal control characters: names and messages come from outside."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)

@@ -1,4 +1,4 @@
-"""Rows that were not copied, one JSON object a line: what an operator repairs or drops."""
+"""Rows that were not copied, one JSON object per line, for the operator to repair or drop."""
 
 from collections import Counter
 from datetime import UTC, datetime
@@ -15,10 +15,10 @@ _SLICE = 12
 
 
 class Rejects:
-    """Counts rejected rows by reason and writes each to a file, if there is to be one.
+    """Counts rejected rows by reason and, unless told otherwise, writes each to a file.
 
-    With a path given the file is there from the start; without one it is made in the current
-    directory for the first reject. A dry run keeps only the count.
+    With a path the file exists from the start; without one it is created in the current directory
+    for the first reject. A dry run keeps only the count.
     """
 
     def __init__(self, path: Path | None, *, show_content: bool, keep: bool = True) -> None:
@@ -55,18 +55,18 @@ class Rejects:
         return line
 
     def repeat(self, line: dict[str, Any]) -> None:
-        """Reject a row again that an earlier part of the run rejected."""
+        """Repeat the rejection of a row by an earlier part of the run."""
         self.reasons[line["reason"]] += 1
         if self._file is None:
             if not self._keep:
                 return
             self._file = self._open_somewhere()
         self._file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
-        # A line that the operator may need after a crash does not wait in a buffer.
+        # Not buffered: the operator may need the line after a crash.
         self._file.flush()
 
     def _open_somewhere(self) -> IO[bytes]:
-        """A new file here, or in the temporary directory when nothing may be written here."""
+        """A new file here, or in the temporary directory if this directory is not writable."""
         name = f"memory-backfill-rejects-{datetime.now(UTC):%Y%m%dT%H%M%S%f}Z.ndjson"
         self.path = Path(name).absolute()
         try:

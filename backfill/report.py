@@ -1,4 +1,4 @@
-"""What a run says at its end: plain lines for people, one JSON object for programs.
+"""What a run reports at its end: plain lines for people, one JSON object for programs.
 
 Ids and hashes, never content; addresses, never passwords.
 """
@@ -125,7 +125,7 @@ def verification_lines(result: Verification, max_diffs: int, no_extras: bool) ->
 
 
 def _times(result: Verification) -> Iterator[str]:
-    """Rows that were copied earlier, by a tool that gave them the time of its copy."""
+    """Rows copied earlier by a tool that gave them the time of the copy."""
     if not result.findings.other_times:
         return
     number = counted(result.findings.other_times, "row")
@@ -204,7 +204,7 @@ def tally_json(tally: Tally, seconds: float) -> dict[str, Any]:
 
 
 def verification_json(result: Verification) -> dict[str, Any]:
-    """The report of a verify, without the lines that may be many: those are streamed."""
+    """The report of a verify, without the lists, which may be long and are streamed."""
     found = result.findings
     return {
         "seed": result.seed,
@@ -231,7 +231,7 @@ def verification_json(result: Verification) -> dict[str, Any]:
 def write_json(
     path: Path, report: dict[str, Any], lists: dict[str, Iterator[dict[str, Any]]] | None = None
 ) -> None:
-    """Write a report; `lists` are added to it line by line, however long they are."""
+    """Write a report; `lists` are streamed to it line by line."""
     try:
         with path.open("wb") as file:
             file.write(orjson.dumps(report, option=orjson.OPT_INDENT_2).rstrip().removesuffix(b"}"))

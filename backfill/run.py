@@ -41,7 +41,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Run:
-    """The two sides, and where to speak."""
+    """The two sides, and where to report progress."""
 
     options: Options
     legacy: Legacy
@@ -50,7 +50,7 @@ class Run:
 
     @property
     def width(self) -> int:
-        """How many requests may be under way at once."""
+        """How many requests may be in flight at once."""
         default = BATCHES_AT_ONCE if "batch" in self.target.extensions else SINGLES_AT_ONCE
         return self.options.concurrency or default
 

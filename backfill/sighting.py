@@ -23,7 +23,7 @@ _CONTROLS = 3
 
 
 class Sighting:
-    """Compares one namespace after the other with what searches return."""
+    """Compares one namespace at a time with what searches return."""
 
     def __init__(
         self, run: Run, plan: Plan, findings: Findings, extras: Extras, rarity: Rarity
@@ -37,10 +37,10 @@ class Sighting:
         self._gone: set[UUID] = set()
 
     async def prove(self, slot: int, portion: Portion, rows: Stream[LegacyRow]) -> str:
-        """Judge every row of a portion of one namespace; the answer names the proof.
+        """Compare every row of a portion of one namespace; returns the kind of proof.
 
-        A row is missing for certain where one search shows all rows there are, or where a search
-        for a word of its own, which finds other rows by theirs, does not find it.
+        A row is certainly missing if one search shows all rows and not this one, or if searches by
+        words work for other rows and a search for a word of this row does not find it.
         """
         (namespace,) = portion.namespaces
         self._seen, self._gone = {}, set()
@@ -69,7 +69,7 @@ class Sighting:
                     await lanes.start(self._probe(namespace, row))
 
     async def _probe(self, namespace: str, row: LegacyRow) -> None:
-        # Another row's probe may have sighted this one while it waited for its turn.
+        # Another row's probe may have found this one while it was waiting.
         if row.id in self._seen:
             return
         async for memories in look_for(self._run.target, [namespace], row, self._rarity):
@@ -80,14 +80,15 @@ class Sighting:
             self._gone.add(row.id)
 
     async def _is_gone(self, namespace: str, row: LegacyRow) -> bool:
-        """Whether a search for a word of the row shows all that have the word, and not the row."""
+        """Whether a search for a word returns all rows that have it except this one."""
         word = telling_word((row.content or b"").decode(errors="replace"), self._rarity)
         if word is None or "fts" not in self._run.target.capabilities:
             return False
         found = await search_word(self._run.target, namespace, word)
         if len(found) >= MAX_LIMIT or row.id in {memory.id for memory in found}:
             return False
-        # A word that other rows have, and that finds none of them, is one that is not searched.
+        # If other rows have the word and the search finds none of them, the plugin does not index
+        # it.
         return bool(found) or self._rarity.of(word) <= 1
 
     async def _finds_by_words(self, namespace: str, shown: Sequence[Memory]) -> bool:

@@ -38,7 +38,7 @@ _WRONG_ADDRESS = (
     asyncpg.InsufficientPrivilegeError,
     asyncpg.ClientConfigurationError,
 )
-# Internal errors too: that is how a connection fails that the server cut off between two answers.
+# Internal errors too: a connection fails with one if the server cuts it off between two answers.
 _GONE = (
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
@@ -69,7 +69,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Slots:
-    """A number for each pair that has a namespace; rows can be read in the order of it."""
+    """A number for each pair that has a namespace; rows can be read in that order."""
 
     workspace_ids: Sequence[UUID]
     scopes: Sequence[str]
@@ -82,7 +82,7 @@ class Legacy:
     def __init__(self, connection: Any, columns: set[str], encoding: str) -> None:
         self._connection = connection
         self._encoding = encoding
-        # One connection has the snapshot, and it does one thing at a time.
+        # Only one connection has the snapshot, and it runs one statement at a time.
         self._turn = asyncio.Lock()
         self.has_embedding = "embedding" in columns
         self._columns = columns
@@ -99,7 +99,7 @@ class Legacy:
         return [Pair(**row) for row in rows]
 
     async def known(self, ids: Sequence[UUID]) -> dict[UUID, tuple[UUID | None, str | None]]:
-        """The workspace and the scope of those ids that the legacy table has."""
+        """The workspace and the scope of those ids that exist in the legacy table."""
         rows = await self._fetch(_sql("known"), ids)
         return {row["id"]: (row["workspace_id"], row["scope"]) for row in rows}
 
@@ -114,7 +114,7 @@ class Legacy:
         ids: Sequence[UUID] | None = None,
         embeddings: bool = False,
     ) -> AsyncIterator[list[LegacyRow]]:
-        """Pages of rows. `longest` bounds a page's bytes; the next one is read meanwhile."""
+        """Pages of rows. `longest` bounds a page's bytes; the next page is read ahead."""
         with_embedding = embeddings and self.has_embedding
         query = _sql("rows").format(
             chosen=_sql("chosen"),
@@ -161,7 +161,7 @@ class Legacy:
 
 
 class _Connection(asyncpg.Connection):
-    """Names that no other client has used on a server connection that a pooler hands around."""
+    """Uses names that no other client has used on a server connection that a pooler shares."""
 
     def _get_unique_id(self, prefix: str) -> str:
         return f"memory_backfill_{prefix}_{uuid4().hex}"
@@ -169,7 +169,7 @@ class _Connection(asyncpg.Connection):
 
 @asynccontextmanager
 async def open_legacy(url: str) -> AsyncIterator[Legacy]:
-    """Connect, check that the tables are those we know, and hold one snapshot of them."""
+    """Connect, check that the tables have the expected columns, and hold one snapshot of them."""
     connection = await _connect(url)
     try:
         with _reading():
@@ -190,7 +190,7 @@ def describe(url: str) -> str:
     """The address without what must not be printed."""
     try:
         parts = urlsplit(url)
-        # An @ behind the host: the password has a / in it, and what looks like the path is secret.
+        # An @ after the host: the password contains a /, and what looks like the path is secret.
         if parts.scheme not in ("postgres", "postgresql") or "@" in parts.path:
             return "(no PostgreSQL URL)"
         host = parts.hostname or parse_qs(parts.query).get("host", ["localhost"])[0]
@@ -216,7 +216,7 @@ async def _connect(url: str) -> Any:
             " check DATABASE_URL"
         ) from None
     except ValueError:
-        # Its text may quote a piece of a password in which a / or a ? was not escaped.
+        # Its text may quote part of a password that contains an unescaped / or ?.
         raise ConfigurationError(
             "DATABASE_URL is not a PostgreSQL address, such as"
             " postgres://user:password@host:5432/database; in a password / ? # and @ are written"
@@ -229,7 +229,7 @@ async def _connect(url: str) -> Any:
 
 
 async def _check_tables(connection: Any) -> set[str]:
-    """The columns of `agent_memories`; one sentence when something that we need is not there."""
+    """The columns of `agent_memories`; raises if a table or column that we need is missing."""
     found: dict[str, dict[str, str]] = {table: {} for table in _REQUIRED}
     for row in await connection.fetch(_sql("columns")):
         found[row["table_name"]][row["column_name"]] = row["type"]
@@ -251,7 +251,7 @@ async def _check_tables(connection: Any) -> set[str]:
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """The driver's exceptions end here."""
+    """Turns the driver's exceptions into ours."""
     try:
         yield
     except asyncpg.InsufficientPrivilegeError as error:
@@ -270,7 +270,7 @@ def _reading() -> Iterator[None]:
 
 
 def _reason(error: Exception, url: str) -> str:
-    """What the driver says, unless it repeats the address with what is secret in it."""
+    """The driver's message, unless it repeats the address with its secrets."""
     if isinstance(error, socket.gaierror):
         return "its host name cannot be resolved; check DATABASE_URL"
     text = f"{type(error).__name__}: {error}".rstrip(": ")

@@ -1,4 +1,4 @@
-"""Sorted pages read one at a time with a lookahead, and a merge of two of them."""
+"""Sorted pages, read one at a time with a lookahead, and a merge of two such streams."""
 
 from collections.abc import AsyncIterator, Callable
 from typing import Generic, TypeVar
@@ -11,7 +11,7 @@ There = TypeVar("There", Memory, MemoryDigest)
 
 
 class Stream(Generic[Item]):
-    """An async iterator over pages, flattened, that shows its head before giving it away."""
+    """Flattens an async iterator of pages; the next item can be seen before it is taken."""
 
     def __init__(self, pages: AsyncIterator[list[Item]]) -> None:
         self._pages = pages
@@ -19,7 +19,7 @@ class Stream(Generic[Item]):
         self._at = 0
 
     async def head(self) -> Item | None:
-        """The next item, which stays the next; None at the end."""
+        """The next item, without taking it; None at the end."""
         while self._at == len(self._page):
             try:
                 self._page = await anext(self._pages)
@@ -34,7 +34,7 @@ class Stream(Generic[Item]):
         self._at += 1
 
     async def take_while(self, wanted: Callable[[Item], bool], most: int) -> list[Item]:
-        """Up to `most` items from the head on that are wanted, without a gap."""
+        """Up to `most` consecutive items from the head on that are wanted."""
         taken: list[Item] = []
         while len(taken) < most and (item := await self.head()) is not None and wanted(item):
             taken.append(item)
@@ -45,7 +45,7 @@ class Stream(Generic[Item]):
 async def merge(
     rows: Stream[LegacyRow], slot: int, there: Stream[There]
 ) -> AsyncIterator[tuple[LegacyRow | None, There | None]]:
-    """The rows of one slot beside what the plugin has, both in id order, each once.
+    """The rows of one slot paired with what the plugin has, both in id order, each once.
 
     A pair has the same id on both sides; None stands for the side that does not have it.
     """

@@ -1,4 +1,4 @@
-"""The account of an apply: every row that was scanned is written or rejected."""
+"""The counts of an apply: every scanned row is either written or rejected."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from backfill.rejects import Rejects
 
 @dataclass
 class Tally:
-    """Counts rows as they are settled. `unchanged` ones were there before, and are written too."""
+    """Counts rows as they are settled. `unchanged` ones were there before, and count as written."""
 
     reporter: Reporter
     rejects: Rejects
@@ -36,12 +36,12 @@ class Tally:
         self.reporter.advance(count)
 
     def reject(self, row: LegacyRow, reason: str) -> dict[str, Any]:
-        """It cannot be carried; the answer is its line in the rejects file."""
+        """It cannot be copied; returns its line in the rejects file."""
         self.reporter.advance()
         return self.rejects.add(row, reason)
 
     def close(self, expected: int) -> None:
-        """Fail loudly unless every row of the snapshot is accounted for."""
+        """Raise unless every row of the snapshot is accounted for."""
         settled = self.written + self.rejects.count
         if not expected == self.scanned == settled:
             raise Unaccounted(

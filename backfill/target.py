@@ -1,8 +1,8 @@
-"""The plugin, asked with patience: a bulk tool waits longer than an agent does.
+"""The plugin, with waiting and retries: a bulk tool waits longer than an agent.
 
 A plugin that is busy (429), down (503) or gone is waited for, all workers together, and the
-operator is told why. What it refuses is the caller's to judge. Too long without an answer ends
-the run.
+operator is told why. Requests that it refuses are left to the caller. Too long without an answer
+ends the run.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ from contract import (
 )
 
 DEFAULT_TIMEOUT = "60s"
-# How long an agent waits for one memory says nothing about a thousand of them.
+# An agent's timeout for one memory is no guide to a thousand of them.
 BULK_TIMEOUT = 60.0
 PATIENCE = 120.0
 PUTS_AT_ONCE = 8
@@ -75,10 +75,10 @@ class Target:
         self._500s_in_a_row = 0
 
     async def ask(self, call: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Make a call until it is answered.
+        """Repeat a call until it is answered.
 
-        Raises what the plugin refuses with, as `contract` does. `Unavailable` is raised only for
-        a 500 that a healthy plugin insists on: the request must be what it chokes on.
+        Raises refusals, as `contract` does. `Unavailable` is raised only for a 500 that a healthy
+        plugin keeps sending: the request itself must cause it.
         """
         failures = 0
         failing_since: float | None = None
@@ -120,7 +120,7 @@ class Target:
                 return answer
 
     async def batch(self, writes: Sequence[BatchWrite]) -> list[MemoryWriteResponse | BatchFailure]:
-        """An answer to each write, as `contract` gives it; at least one is not `unavailable`."""
+        """One result per write, as from `contract`; at least one is not `unavailable`."""
 
         async def call() -> list[MemoryWriteResponse | BatchFailure]:
             answers = await self.client.batch(writes, timeout=BULK_TIMEOUT)
@@ -132,11 +132,11 @@ class Target:
         return await self.ask(call)
 
     async def write(self, namespace: str, memory: MemoryWrite) -> MemoryWriteResponse:
-        """The answer to one write, as `contract` gives it."""
+        """The result of one write, as from `contract`."""
         return await self.ask(lambda: self.client.write(namespace, memory))
 
     async def put_namespaces(self, names: Iterable[str]) -> None:
-        """Create or refresh each, some at a time."""
+        """Create or refresh each, several at a time."""
 
         async def put(name: str) -> None:
             upsert = NamespaceUpsert(kind=kind_of(name))
@@ -154,7 +154,7 @@ class Target:
     async def pages(
         self, namespaces: Sequence[str], fields: Literal["full", "digest"], size: int
     ) -> AsyncIterator[list[Any]]:
-        """Everything in the namespaces, in id order; the next page is read meanwhile."""
+        """Everything in the namespaces, in id order; the next page is read ahead."""
 
         async def page(cursor: str | None) -> Any:
             request = ListRequest(
@@ -194,7 +194,7 @@ class Target:
         return [memory for memory in page.memories if isinstance(memory, Memory)]
 
     async def forget(self, namespace: str, id_: UUID) -> None:
-        """Delete one memory; one that is gone already is as good."""
+        """Delete one memory, unless it is already gone."""
 
         async def call() -> None:
             with suppress(NotFound):
@@ -219,7 +219,7 @@ class Target:
             return False
 
     def _note_500(self, error: Unavailable) -> None:
-        """A row may be poison; many in a row mean that the plugin itself is ill."""
+        """One row may cause a 500; many in succession mean that the plugin is broken."""
         self._500s_in_a_row += 1
         if self._500s_in_a_row > _MOST_500S_IN_A_ROW:
             raise TargetUnavailable(
@@ -237,11 +237,11 @@ class Target:
             await asyncio.sleep(at - now)
 
     def _slow_down(self, error: Unavailable, failures: int) -> None:
-        """Everybody pauses: more requests are the last thing that a busy plugin needs."""
+        """Pause all requests: the plugin is busy."""
         pause = min(_FIRST_PAUSE * 2 ** min(failures, 10), _LONGEST_PAUSE)
         pause *= random.uniform(0.5, 1.0)  # noqa: S311 - jitter needs no secrecy
         if error.retry_after is not None:
-            # Zero seconds, asked for again and again, would be a busy loop.
+            # `Retry-After: 0`, again and again, would be a busy loop.
             pause = max(min(error.retry_after, self._patience), _FIRST_PAUSE)
         self._resume_at = max(self._resume_at, _now() + pause)
         remark = f"slowing down: {error} (status {error.status})"
@@ -259,13 +259,13 @@ async def open_target(
     max_rps: float | None,
     patience: float,
 ) -> AsyncIterator[Target]:
-    """Connect to a plugin that is healthy, or say in a sentence why it cannot be used."""
+    """Connect to a healthy plugin, or raise with a sentence that says why it cannot be used."""
     try:
         client = MemoryClient(
             url,
             timeout=request_timeout or DEFAULT_TIMEOUT,
             attempts=1,
-            # Capabilities must not change under a run: what was planned is what is sent.
+            # Capabilities must not change during a run: what was planned is what is sent.
             refresh=sys.float_info.max,
             breaker=Breaker(failures=sys.maxsize),
         )
@@ -295,7 +295,7 @@ async def open_target(
 
 
 def is_unavailable(answer: MemoryWriteResponse | BatchFailure) -> bool:
-    """Whether the write can be sent again as it is: only the time was wrong."""
+    """Whether the write can be sent again unchanged: the plugin was only unavailable."""
     return isinstance(answer, BatchFailure) and answer.error.code == "unavailable"
 
 

@@ -1,7 +1,7 @@
-"""`-verify`: is every row there, in its namespace, with its content?
+"""`-verify`: whether every row is there, in its namespace, with its content.
 
-The proof is the best that the plugin allows: its `list`, a search that returns a namespace in
-full, or searches for the rows' own words. What none of them shows is unproven, never assumed.
+The proof is the best that the plugin allows: its `list`, a search that returns a namespace in full,
+or searches for the rows' own words. A row that none of them shows is unproven, never assumed.
 """
 
 import random
@@ -30,7 +30,7 @@ _NAMES_IN_SEARCH = 100
 
 @dataclass
 class Verification:
-    """What was compared, how, and what came of it."""
+    """What was compared, how, and with which result."""
 
     selection: Selection
     seed: int | None
@@ -45,17 +45,17 @@ class Verification:
 
     @property
     def extras_are_all(self) -> bool:
-        """Whether every row of the compared namespaces was seen, so that the extras are counted."""
+        """Whether every row of the compared namespaces was seen, so all extras are known."""
         return set(self.proofs.values()) <= EXACT
 
     @property
     def may_cut_over(self) -> bool:
-        """Whether it speaks for the whole table, and nothing speaks against the cutover."""
+        """Whether it covers the whole table, and nothing speaks against the cutover."""
         return self.selection.is_everything and self.exit_code == EXIT_OK
 
     @property
     def exit_code(self) -> int:
-        """1 for what is wrong, 4 for what could not be proven, else 0."""
+        """1 if something is wrong, 4 if something could not be proven, else 0."""
         found = self.findings
         if found.mismatches or found.rejected or (self.no_extras and found.extras):
             return EXIT_MISMATCH
@@ -81,7 +81,7 @@ async def verify(run: Run, everything: Plan) -> Verification:
     pairs: Sequence[Pair] = everything.pairs
     if chosen is not None:
         pairs = only(pairs, chosen)
-        # Rows without a workspace are in no sample, and are left behind all the same.
+        # Rows without a workspace are in no sample, but are left behind too.
         known = set(population)
         for pair in everything.pairs:
             if pair.workspace_id not in known:
@@ -128,7 +128,7 @@ async def _compare(
 def _draw(
     population: Sequence[UUID], size: int | None, seed: int | None
 ) -> tuple[int | None, list[UUID] | None]:
-    """The seed and the sample; neither when all are taken."""
+    """The seed and the sample; None for both if all are compared."""
     if size is None or size >= len(population):
         return None, None
     seed = secrets.randbits(32) if seed is None else seed
@@ -136,7 +136,7 @@ def _draw(
 
 
 async def _learn(run: Run, plan: Plan, chosen: list[UUID] | None) -> Rarity:
-    """Count the words, if there is a namespace that needs to be searched for them."""
+    """Count the words, if any namespace has to be searched by words."""
     rarity = Rarity()
     large = any(portion.rows >= MAX_LIMIT for portion in plan.portions)
     if large and "fts" in run.target.capabilities:
@@ -151,7 +151,7 @@ async def _learn(run: Run, plan: Plan, chosen: list[UUID] | None) -> Rarity:
 async def _look_elsewhere(run: Run, plan: Plan, findings: Findings) -> int | None:
     """Search the other namespaces for rows that are not where they belong: they may have moved.
 
-    The answer is how many were looked for, or None when those were all.
+    Returns how many were looked for, or None for all.
     """
     lost = [
         UUID(line["id"])

@@ -29,12 +29,12 @@ _FORGETS_AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A row and the write that carries it."""
+    """A row and its write."""
 
     row: LegacyRow
     write: BatchWrite
     renew: bool = False
-    """The plugin has it with another `created_at`, which only a new memory can correct."""
+    """The plugin has it with another `created_at`, which can only be corrected by a new memory."""
 
     @property
     def size(self) -> int:
@@ -71,7 +71,7 @@ class Writer:
 
 @dataclass
 class BatchWriter(Writer):
-    """Many writes a request, several requests at a time, in no particular order."""
+    """Many writes per request, several requests at a time, in no particular order."""
 
     _batch: list[Item] = field(default_factory=list)
     _bytes: int = 0
@@ -109,7 +109,7 @@ class BatchWriter(Writer):
             items = await self._send_once(items, is_last=tries >= _TRIES)
 
     async def _send_once(self, items: list[Item], *, is_last: bool) -> list[Item]:
-        """Settle what can be settled; the answer has to be sent again."""
+        """Settle what can be settled; returns what has to be sent again."""
         writes = [item.write for item in items]
         try:
             answers = await self.target.batch(writes)
@@ -138,15 +138,15 @@ class BatchWriter(Writer):
     async def _forget(self, items: Sequence[Item]) -> None:
         """Delete what is rewritten next.
 
-        The plugin has just taken the same write, so it will not refuse it once the memory is gone.
-        A run that is killed here leaves rows missing; the next one writes them.
+        The plugin has just accepted the same write, so it will not refuse it once the memory is
+        gone. A run that is killed here leaves rows missing; the next one writes them.
         """
         async with Lanes(_FORGETS_AT_ONCE) as lanes:
             for item in items:
                 await lanes.start(self.target.forget(item.write.namespace, item.row.id))
 
     async def _halve(self, items: list[Item], error: MemoryPluginError) -> None:
-        """The request as a whole failed: find the writes that it failed for."""
+        """The whole request failed: find the writes that caused it."""
         if len(items) == 1:
             self._refuse(items[0], error.status, str(error))
             return
@@ -159,10 +159,10 @@ class BatchWriter(Writer):
 
 
 class OrderedWriter(Writer):
-    """One write a request, each namespace in the given order, several namespaces at a time.
+    """One write per request, in the given order within a namespace, several namespaces at a time.
 
-    A namespace's next write waits for the answer to the last: without `created_at` the order
-    of the writes is all that newest-first reads have.
+    A namespace's next write waits for the answer to the last: without `created_at`, newest-first
+    reads depend on the order of the writes.
     """
 
     async def write(self, items: Sequence[Item]) -> None:

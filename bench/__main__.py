@@ -52,7 +52,7 @@ def run(
                 for source in CATALOG[group]:
                     results.extend(_run(source, prepared, repeats))
     finally:
-        # Keep what was measured before a failure: it took long.
+        # Keep what was measured before a failure, because it took long.
         if results:
             report.show(results)
             report.write(out, results, conditions)

@@ -1,4 +1,4 @@
-"""`memory-backfill` as an operator runs it, against the same rows moved within SQL."""
+"""`memory-backfill` as an operator runs it, against copying the same rows with SQL."""
 
 import asyncio
 import json
@@ -41,7 +41,7 @@ SELECT md5('memory ' || n)::uuid, md5('workspace ' || n % {workspaces})::uuid,
 FROM generate_series(1, {rows}) AS n;
 ANALYZE public.workspaces, public.agent_memories;
 """
-# The same rows, namespaces, times and provenance as the command carries.
+# The same rows, namespaces, times and provenance that the command copies.
 _MOVE = """
 CREATE TEMPORARY TABLE moved AS
 SELECT m.*, CASE m.scope
@@ -133,7 +133,7 @@ def singles(stage: Stage) -> Iterator[Measure]:
 
 
 def memory(stage: Stage, few: int) -> Iterator[Measure]:
-    """The command's peak over an apply and a verify; each is run once, however many turns."""
+    """The command's peak memory over one apply and one verify."""
 
     @cache
     def peak(rows: int) -> Sample:
@@ -178,7 +178,7 @@ class Command:
         }
 
     def run(self, *arguments: str) -> Sample:
-        """Rows a second over the whole run, and the most memory that it held."""
+        """Rows per second over the whole run, and its peak memory."""
         report = self._folder / f"{uuid4().hex}.json"
         line = [sys.executable, "-m", self._module, *arguments, "--json", str(report)]
         line += ["--state-dir", str(self._folder / uuid4().hex)]
@@ -197,12 +197,12 @@ class Command:
 
 
 def fill(url: str, rows: int) -> None:
-    """The legacy tables, in the database that the plugin has its own schema in."""
+    """The legacy tables, in the same database as the plugin's schema."""
     asyncio.run(execute(url, _LEGACY.format(workspaces=_WORKSPACES, rows=rows), "CHECKPOINT"))
 
 
 def moved(url: str, rows: int) -> Sample:
-    """The same without a plugin and without a network, from empty tables too."""
+    """The same copy without a plugin and without a network, also into empty tables."""
 
     async def work() -> float:
         async with connection(url) as opened:

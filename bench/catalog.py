@@ -1,7 +1,7 @@
-"""Every measure there is. To add one, write a function as below and list it here.
+"""All measures. To add one, write a function as below and list it here.
 
-A function gets the stage, prepares what its measures need, and yields them one by one; each is
-run before the function goes on, so what was prepared is still there.
+A function gets the stage, prepares what its measures need, and yields them one by one; each is run
+before the function continues, so what was prepared still exists.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,9 +1,9 @@
-"""Ordinary chat: what people ask a model, and what is remembered of them.
+"""Ordinary chat: what people ask a model, and what is remembered about them.
 
-Invented words would flatter a search: each is either everywhere or nowhere. So these are English
-sentences whose topics overlap as they do in life. A thing such as "tomatoes" is in about one of a
-hundred memories, "use" in one of fifteen, and a question has three to fifteen words that mean
-something, most of them known to some memory.
+Made-up words would be too easy for a search: each is either everywhere or nowhere. So these are
+English sentences whose topics overlap realistically. A thing such as "tomatoes" is in about one of
+a hundred memories, "use" in one of fifteen, and a question has three to fifteen meaningful words,
+most of which occur in some memory.
 """
 
 import random
@@ -83,13 +83,13 @@ _QUESTIONS = (
 
 
 def statements(count: int, seed: str) -> list[str]:
-    """That many memories, the same in every run; hardly any two are equal."""
+    """This many memories, the same in every run; hardly any two are equal."""
     generator = random.Random(seed)
     return [_filled(generator, _STATEMENTS) for _ in range(count)]
 
 
 def questions(count: int) -> list[str]:
-    """That many prompts, others in every call."""
+    """This many prompts, different ones in every call."""
     generator = random.Random()
     return [_filled(generator, _QUESTIONS) for _ in range(count)]
 

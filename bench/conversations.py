@@ -60,9 +60,9 @@ SELECT
 FROM room
 RETURNING id
 """
-# Conversations are about different things, as those of a person are: each has one of 300 places,
-# its messages one of 1,000 topics each. A search for a place and a topic has words of a few of
-# them, and with "about" a word of all, as a question in plain words does.
+# Conversations are about different things, like a person's: each has one of 300 places, each
+# message one of 1,000 topics. A search for a place and a topic matches a few of them, and with
+# "about" it has a word of all, like a question in plain English.
 _MESSAGES = """
 INSERT INTO memory_conversations.messages (
     id, conversation_id, group_id, sequence, role, channel, visibility, content, is_list,
@@ -87,7 +87,7 @@ WHERE conversation_id = ANY($1::uuid[])
 
 @contextmanager
 def _served(stage: Stage, name: str) -> Iterator[tuple[str, str]]:
-    """A server with its child plugin on a database of its own: the two URLs."""
+    """A server with its child plugin on its own database: the two URLs."""
     with (
         stage.database(name, migrated=False) as database,
         stage.server(
@@ -232,7 +232,7 @@ def following(stage: Stage) -> Iterator[Measure]:
 
 
 def _rest(database: str) -> None:
-    """Until the index has caught up: else the other contestant would pay for it."""
+    """Wait until the index has caught up: otherwise the other contestant would pay for it."""
     asyncio.run(_indexed(database))
 
 
@@ -242,7 +242,7 @@ def _append(conversation: UUID, number: int) -> str:
 
 
 def _latency(server: str, request: str, seconds: float) -> Sample:
-    """The median time of one request after the other."""
+    """The median time of sequential requests."""
     sample = send(server, [request], connections=1, seconds=seconds)
     return Sample(sample.details["p50"], sample.details)
 
@@ -263,7 +263,7 @@ async def _conversations(database: str, user: str, count: int, messages: int) ->
 
 
 async def _forked(server: str, database: str, depth: int) -> UUID:
-    """The last of forks of forks, each with twenty messages of its own before the next."""
+    """The last in a chain of forks, each with twenty messages of its own before the next."""
     [current] = await _conversations(database, "alice", 1, 100)
     generator = random.Random(4)
     async with httpx.AsyncClient(base_url=server, headers=_ALICE, timeout=60) as client:
@@ -292,7 +292,7 @@ async def _indexed(database: str) -> None:
 async def _follow(
     server: str, conversation: UUID, followers: int, rate: int, seconds: float
 ) -> Sample:
-    """Append at a steady rate, and note when each follower has each character."""
+    """Append at a steady rate, and record when each follower gets each character."""
     limits = httpx.Limits(max_connections=followers + 20)
     agent = f"/v1/agent/conversations/{conversation}"
     sent: list[float] = []

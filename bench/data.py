@@ -1,4 +1,4 @@
-"""The memories that the measures search: sentences with words that are rare, common and usual."""
+"""The memories that the measures search: sentences of rare, common and ordinary words."""
 
 import asyncio
 import time
@@ -6,7 +6,7 @@ import time
 from bench.stage import connection, execute
 
 NAMESPACES = 200
-# Words of which each is in every eighth memory, independently of the other.
+# Words that are each in every eighth memory, independently of each other.
 COMMON = ("harbour", "lantern")
 SORT_IN = "SELECT gin_clean_pending_list('memory_plugin.memory_records_words')"
 
@@ -16,7 +16,7 @@ SELECT 'workspace:' || n, 'workspace' FROM generate_series(0, $1 - 1) AS n
 ON CONFLICT DO NOTHING
 """
 
-# `rareN` is in memory N alone. The usual words come out of 3,000.
+# `rareN` is in memory N alone. The ordinary words come from a list of 3,000.
 _MEMORIES = """
 INSERT INTO memory_records (namespace, content, kind, source, created_at, propagation)
 SELECT
@@ -60,7 +60,7 @@ def fill(
 
 
 def sort_in(url: str) -> float:
-    """Have the index take in all words that were written; the seconds that this takes."""
+    """Merge all new words into the index; returns the seconds that this takes."""
     began = time.perf_counter()
     asyncio.run(execute(url, SORT_IN))
     return time.perf_counter() - began

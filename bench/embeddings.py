@@ -1,4 +1,4 @@
-"""Embeddings: how fast the index is against a scan, and how much of the exact answer it finds."""
+"""Embeddings: how fast the index is compared to a scan, and its recall."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ _LIMIT = 10
 _QUERIES = 50
 
 # Like real embeddings: topics, variations of them, and a little noise. Independent random numbers
-# have no neighbourhoods, and no index of this kind finds anything in them.
+# have no neighbourhoods, so no index of this kind works on them.
 _PARTS = """
 CREATE UNLOGGED TABLE part AS
 SELECT
@@ -52,7 +52,7 @@ _EXACT = """
 SELECT content FROM {table} WHERE namespace = ANY($1)
 ORDER BY embedding <=> $2::vector LIMIT $3
 """
-# What somebody would begin with: no index, and embeddings stored as PostgreSQL does by itself.
+# The obvious first version: no index, and embeddings in PostgreSQL's default storage.
 _PLAIN = """
 CREATE TABLE plain_records AS
 SELECT id, namespace, content, kind, source, created_at, embedding::vector FROM memory_records
@@ -75,7 +75,7 @@ def fill(url: str, *, rows: int, dimension: int, namespaces: int) -> list[list[f
             await opened.execute("SET maintenance_work_mem = '512MB'")
             await vectors.build_indexes(opened)
             asked = await opened.fetch(_SUMS.format(count=_QUERIES))
-            # As many digits as the providers of embeddings send.
+            # As many digits as embedding providers send.
             return [[round(number, 8) for number in row["embedding"]] for row in asked]
 
     queries = asyncio.run(run())
@@ -134,7 +134,7 @@ def recall(stage: Stage) -> Iterator[Measure]:
 
 
 def _scan(url: str, table: str, queries: list[list[float]], seconds: float) -> Sample:
-    """The same question without any index."""
+    """The same query without any index."""
     return asyncio.run(_compare_all(url, table, queries, seconds))
 
 

@@ -12,7 +12,7 @@ from bench.stage import Stage
 
 _REQUESTS = 300
 _CONNECTIONS = 2
-# Of the memories of each namespace, which come in steps of 200: one of 1,000, of 10, and all.
+# Of each namespace's memories, which are numbered in steps of 200: 1 in 1,000, 1 in 10, and all.
 _PROPAGATION = """jsonb_build_object(
     'thousandth', n / 200 % 1000 = 7, 'tenth', n / 200 % 10 = 7, 'every', true, 'topic', n % 50
 )"""

@@ -1,4 +1,4 @@
-"""The gateway: adds, searches in few and many sessions, a turn on its way, and mem0 beside it."""
+"""The gateway: adds, searches in few and many sessions, a whole turn, and mem0 for comparison."""
 
 import asyncio
 import json
@@ -96,7 +96,7 @@ class _Texts:
         self._clock = count(1_700_000_000_000)
 
     def messages(self, turns: int = 1) -> list[dict[str, Any]]:
-        """Never the same twice: they have times of their own."""
+        """Never the same twice, because each has its own time."""
         return [
             {
                 "sender_id": "bench" if role == "user" else "agent",
@@ -117,7 +117,7 @@ class _Texts:
 
 
 def measures(stage: Stage) -> Iterator[Measure]:
-    """All on one gateway and one plugin, which is also asked directly."""
+    """All on one gateway and one plugin, which is also called directly."""
     with (
         stage.database("gateway") as database,
         stage.plugin(database) as plugin,
@@ -338,7 +338,7 @@ def _adds_and_flushes(users: list[_User], texts: _Texts, turns: int) -> list[str
 
 
 def _one_by_one(url: str, make: Callable[[], list[str]], seconds: float) -> Sample:
-    """The median time of a few requests, one after the other on one connection, in ms."""
+    """The median time of a few sequential requests on one connection, in ms."""
     address = urlsplit(url)
     times = []
     with socket.create_connection((address.hostname or "", address.port or 80)) as connected:
@@ -371,7 +371,7 @@ def _sign_up(gateway: str, user_id: str) -> _User:
 
 
 async def _say(gateway: str, user: _User, turns: list[list[dict[str, Any]]]) -> None:
-    """All turns into one chat, as a client would do it."""
+    """Add all turns to one chat, as a client would."""
     session = {"user_id": user.user_id, "user_key": user.user_key, "session_id": chat("same")}
     async with httpx.AsyncClient(base_url=gateway, timeout=60) as client:
         for start in range(0, len(turns), _TURNS):
@@ -438,7 +438,7 @@ async def _execute(database: str, statement: str, *arguments: object) -> None:
 
 @contextmanager
 def _mem0_process(stage: Stage) -> Iterator[Callable[..., Sample]]:
-    """mem0 with a folder of its own, and how it is told what to do."""
+    """mem0 in its own process with its own folder, and a function that sends it orders."""
     if find_spec("mem0") is None:
         raise RuntimeError("mem0 is not installed; run `make bench`")
     folder = stage.folder / "mem0"

@@ -1,8 +1,8 @@
-"""A lean HTTP load generator, in a process of its own: `python -m bench.generator`.
+"""A lean HTTP load generator in its own process: `python -m bench.generator`.
 
-Each connection sends its next request when the last one is answered. It reads from standard input
-a JSON object with `host`, `port`, `connections`, `seconds` and `requests` (texts to send in turn),
-and prints one with the figures. Used where wrk is not installed.
+Each connection sends its next request when the previous one is answered. It reads from standard
+input a JSON object with `host`, `port`, `connections`, `seconds` and `requests` (texts to send in
+turn), and prints one with the figures. Used where wrk is not installed.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ class Connection(asyncio.Protocol):
 
 
 async def run(order: dict[str, Any]) -> dict[str, float]:
-    """Carry out an order and return requests, failures, seconds, p50 and p99 in milliseconds."""
+    """Run an order and return requests, failures, seconds, p50 and p99 in milliseconds."""
     loop = asyncio.get_running_loop()
     requests = [text.encode() for text in order["requests"]]
     began = time.perf_counter()

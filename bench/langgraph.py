@@ -1,7 +1,7 @@
-"""Against what a Python team would pick instead: the LangGraph PostgreSQL store.
+"""Comparison with what a Python team might use instead: the LangGraph PostgreSQL store.
 
 The same server, durability, texts and embeddings. The store runs inside its client's process; the
-plugin is asked over HTTP.
+plugin is called over HTTP.
 """
 
 import asyncio

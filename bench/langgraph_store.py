@@ -1,7 +1,7 @@
-"""The LangGraph PostgreSQL store in a process of its own: `python -m bench.langgraph_store`.
+"""The LangGraph PostgreSQL store in its own process: `python -m bench.langgraph_store`.
 
-Reads an order as JSON from standard input and prints the figures. The store is given what it is
-best at: its asynchronous form, a pool, and many tasks at once, which it batches.
+Reads an order as JSON from standard input and prints the figures. The store is used as it performs
+best: its asynchronous version, a pool, and many concurrent tasks, which it batches.
 """
 
 import asyncio
@@ -30,9 +30,9 @@ def _namespace(generator: random.Random) -> tuple[str, ...]:
 
 
 async def run(order: dict[str, Any]) -> dict[str, float]:
-    """Carry out one order: `fill`, `put`, `batch`, `search` or `vector`."""
+    """Run one order: `fill`, `put`, `batch`, `search` or `vector`."""
     generator = random.Random(order.get("seed", 1))
-    # What an embedding model would answer; the text of a query is its number.
+    # What an embedding model would return; the text of a query is its number.
     vectors: list[list[float]] = order.get("vectors", [])
 
     async def embed(texts: list[str]) -> list[list[float]]:

@@ -1,4 +1,4 @@
-"""Load on the plugin over HTTP: by wrk where it is installed, else by our own generator."""
+"""HTTP load on the plugin: with wrk if it is installed, else with our own generator."""
 
 import json
 import re
@@ -23,7 +23,7 @@ GENERATOR = "wrk" if _WRK else "bench.generator (wrk is not installed)"
 
 
 class LoadFailed(Exception):
-    """Requests were refused or not answered: the figures would mean nothing."""
+    """Requests were refused or not answered, so the figures would mean nothing."""
 
 
 def post(path: str, body: object, **headers: str) -> str:
@@ -46,8 +46,8 @@ def _lines(headers: Mapping[str, str]) -> str:
 def send(url: str, requests: list[str], *, connections: int, seconds: float) -> Sample:
     """Send the requests in turn over `connections` connections.
 
-    Requests a second; p50 and p99 in ms; the processor time of the plugin and of PostgreSQL for
-    each request in µs, which tells who is to blame.
+    Returns requests per second, p50 and p99 in ms, and the processor time of the plugin and of
+    PostgreSQL per request in µs, which shows where the time goes.
     """
     run = _by_wrk if _WRK else _by_generator
     before = _processor_seconds()
@@ -56,7 +56,7 @@ def send(url: str, requests: list[str], *, connections: int, seconds: float) -> 
     if figures["failures"]:
         raise LoadFailed(f"{figures['failures']:.0f} of {figures['requests']:.0f} requests failed")
     rate = figures["requests"] / figures["seconds"]
-    # A process that ended meanwhile is left out: what it had used would count as given back.
+    # A process that ended meanwhile is left out: its time would be subtracted.
     used = {
         who: sum(seconds - before[who].get(pid, 0.0) for pid, seconds in processes.items())
         for who, processes in after.items()
@@ -66,9 +66,9 @@ def send(url: str, requests: list[str], *, connections: int, seconds: float) -> 
 
 
 def _processor_seconds() -> dict[str, dict[int, float]]:
-    """What each process of the plugin and of PostgreSQL has used so far, by its number.
+    """What each process of the plugin and of PostgreSQL has used so far, by process id.
 
-    Whatever else we started is the plugin.
+    Everything else that we started counts as the plugin.
     """
     ours = {process.pid for process in psutil.Process().children(recursive=True)}
     spent: dict[str, dict[int, float]] = {"plugin": {}, "postgres": {}}

@@ -1,4 +1,4 @@
-"""A measure: contestants that do the same work in turns, and the ratio that must be reached."""
+"""A measure: contestants that do the same work in turns, and a target for their ratio."""
 
 import math
 import statistics
@@ -20,9 +20,9 @@ class Sample:
 
 @dataclass(frozen=True)
 class Measure:
-    """Contestants do the same work; the first is divided by the second, and in a note by others.
+    """Contestants do the same work; the first is compared with the others, mainly the second.
 
-    If `better` is "lower" the ratio is inverted, so that more is always better for the first.
+    If `better` is "lower" the ratio is inverted, so that higher is always better for the first.
     `at_most` is for a ratio, or a figure without a second contestant, that must stay below `must`.
     `note` explains the figure below the table.
     """
@@ -66,7 +66,7 @@ class Result:
         return self.ratios_to(names[1])
 
     def ratios_to(self, other: str) -> list[float]:
-        """Of the first to one of the others."""
+        """The ratios of the first to one of the others."""
         pairs = zip(next(iter(self.samples.values())), self.samples[other], strict=True)
         if self.measure.better == "higher" or self.measure.at_most:
             return [ours.value / theirs.value for ours, theirs in pairs]
@@ -80,7 +80,7 @@ class Result:
     def interval(self) -> tuple[float, float]:
         """The range that contains the true ratio with the probability `confidence`.
 
-        With nine rounds or more the extremes are left out, so that more rounds tell more.
+        With nine rounds or more the extremes are left out, so that more rounds narrow it.
         """
         left_out = _left_out(len(self.ratios))
         ordered = sorted(self.ratios)
@@ -99,7 +99,7 @@ class Result:
 
 
 def confidence(turns: int) -> float:
-    """How likely the interval of that many rounds contains the true median."""
+    """The probability that the interval of this many rounds contains the true median."""
     return 1 - _doubt(turns, _left_out(turns))
 
 
@@ -115,7 +115,7 @@ def _doubt(turns: int, left_out: int) -> float:
 
 
 def take_turns(measure: Measure, repeats: int, tell: Callable[[str], None]) -> Result:
-    """Run the contestants in turns; every round starts with a different one."""
+    """Run the contestants in rounds; each round starts with a different one."""
     samples: dict[str, list[Sample]] = {name: [] for name in measure.contestants}
     names = list(measure.contestants)
     for turn in range(repeats):

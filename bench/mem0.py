@@ -1,8 +1,8 @@
-"""mem0 in a process of its own: `python -m bench.mem0`.
+"""mem0 in its own process: `python -m bench.mem0`.
 
 Reads an order as JSON from standard input, one line each, and prints the figures of each: it keeps
-its memories from one order to the next. mem0 is given its default store, Qdrant in the same
-process, and no model: `infer=False`, and embeddings that cost next to nothing.
+its memories from one order to the next. mem0 uses its default store, Qdrant in the same process,
+and no model: `infer=False`, and embeddings that cost almost nothing.
 """
 
 import json
@@ -27,17 +27,17 @@ def open_memory(folder: str) -> Any:
     store = {"path": f"{folder}/qdrant", "on_disk": True, "embedding_model_dims": DIMENSION}
     config = MemoryConfig(
         vector_store={"provider": "qdrant", "config": store},
-        # Never asked, but it has to be there.
+        # Never called, but required.
         llm={"provider": "openai", "config": {"api_key": "none"}},
         history_db_path=f"{folder}/history.db",
-        # The names of providers are checked, and ours is not among them.
+        # mem0 checks the names of providers, and ours is not on its list.
         embedder=EmbedderConfig.model_construct(provider="fake", config={}),
     )
     return mem0.Memory(config)
 
 
 class FakeEmbedder:
-    """Vectors that differ from text to text, at no cost worth measuring."""
+    """Vectors that differ from text to text, at almost no cost."""
 
     def __init__(self, config: object = None) -> None:
         self.config = config
@@ -53,7 +53,7 @@ class FakeEmbedder:
 
 
 def run(memory: Any, order: dict[str, Any]) -> dict[str, float]:
-    """Carry out one order: `add` turns, all of them or for some seconds, or `search`."""
+    """Run one order: `add` turns, all of them or for some seconds, or `search`."""
     latencies = []
     work: Callable[[Any], Any] = {
         "add": lambda turn: memory.add(turn, user_id=USER, infer=False),

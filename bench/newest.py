@@ -41,7 +41,7 @@ def script(statement: str, *arguments: str) -> str:
     return f"{PGBENCH_NAMESPACES}{' '.join(text.split())};\n"
 
 
-# What somebody would begin with: it sorts all that the namespaces hold.
+# The obvious first version, which sorts everything in the namespaces.
 _NAIVE = """
 SELECT id, namespace, content, kind, source, created_at, expires_at, propagation, pin
 FROM memory_plugin.memory_records

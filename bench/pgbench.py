@@ -1,4 +1,4 @@
-"""pgbench, out of the embedded server: what PostgreSQL itself does with a statement."""
+"""pgbench from the embedded server: how fast PostgreSQL itself runs a statement."""
 
 import os
 import re
@@ -16,9 +16,9 @@ _PROGRESS = re.compile(r"^latency average = ([\d.]+) ms$", re.MULTILINE)
 
 
 def run(database_url: str, script: str, *, connections: int, seconds: float) -> Sample:
-    """Run a script over `connections` connections; transactions a second, mean latency in ms.
+    """Run a script over `connections` connections; transactions per second, mean latency in ms.
 
-    A colon before a letter is a variable of pgbench, also inside quotes: write chr(58).
+    A colon before a letter is a pgbench variable, even inside quotes: write chr(58).
     """
     address = urlsplit(database_url)
     environment = {

@@ -1,4 +1,4 @@
-"""The plain form that somebody would begin with: an English tsvector with a GIN index."""
+"""The obvious first version: an English tsvector with a GIN index."""
 
 import asyncio
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ def make_empty(url: str) -> None:
 
 
 def keep_texts(url: str, texts: Mapping[int, list[str]]) -> None:
-    """A table of texts, by how many words they have, out of which pgbench inserts."""
+    """A table of texts by number of words, from which pgbench inserts."""
 
     async def run() -> None:
         async with connection(url) as opened:

@@ -1,4 +1,4 @@
-"""The growth of latency as a picture: an SVG for any browser, in the light and in the dark."""
+"""The growth of latency as an SVG for any browser, in light and dark mode."""
 
 import math
 from collections.abc import Sequence

@@ -20,7 +20,7 @@ _ASIDES = (
 
 
 def short_question(generator: random.Random, rows: int) -> str:
-    """Ten words: five of them say how it is asked, one is in every memory, the others are rarer."""
+    """Ten words: five are function words, one is in every memory, the others are rarer."""
     number = generator.randint(1, rows)
     return (
         f"What did the agent note about u{number % 3000} and u{number * 7 % 3000}"

@@ -1,4 +1,4 @@
-"""Recall: the proxy beside a bare one, what memory adds, listings that grow, extraction."""
+"""Recall: the proxy compared with a bare one, what memory adds, growing lists, extraction."""
 
 import asyncio
 import json
@@ -39,7 +39,7 @@ _READY_SECONDS = 120
 
 
 def measures(stage: Stage) -> Iterator[Measure]:
-    """All of them play on one recall, with one worker: so has the bare proxy."""
+    """All on one recall with one worker, like the bare proxy."""
     with (
         stage.database("recall") as database,
         _model() as model,
@@ -238,7 +238,7 @@ def _model() -> Iterator[str]:
 
 @contextmanager
 def _python(module: str, *arguments: str) -> Iterator[str]:
-    """A module as a process that prints its port."""
+    """Runs a module as a process that prints its port."""
     command = [sys.executable, "-m", module, *(it.removesuffix("/v1") for it in arguments)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
@@ -250,7 +250,7 @@ def _python(module: str, *arguments: str) -> Iterator[str]:
 
 @contextmanager
 def _litellm(stage: Stage, model: str) -> Iterator[str]:
-    """The LiteLLM proxy with one worker, in an environment of its own: its pins are not ours."""
+    """The LiteLLM proxy with one worker, in its own environment: it pins other versions."""
     command = Path(sys.prefix) / "litellm" / "bin" / "litellm"
     if not command.exists():
         raise RuntimeError("the LiteLLM proxy is not installed; run `make bench`")
@@ -262,7 +262,7 @@ def _litellm(stage: Stage, model: str) -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     quiet = {"LITELLM_LOG": "ERROR", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-    # It has no keys to check here, which saves it work.
+    # It checks no keys here, which saves it work.
     open_to_all = {"LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true"}
     log = stage.folder / "litellm.log"
     with log.open("wb") as output:
@@ -275,7 +275,7 @@ def _litellm(stage: Stage, model: str) -> Iterator[str]:
     url = f"http://127.0.0.1:{port}"
     try:
         _wait(f"{url}/health/liveliness", process, log)
-        # Its first answers take seconds.
+        # Its first responses take seconds.
         for text in questions(20):
             body = {"model": "m", "messages": [{"role": "user", "content": text}]}
             answer = httpx.post(f"{url}/v1/chat/completions", json=body, timeout=_READY_SECONDS)

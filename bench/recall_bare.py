@@ -1,4 +1,4 @@
-"""The pass-through that somebody would write first: 30 lines of Starlette and httpx.
+"""The obvious pass-through proxy: 30 lines of Starlette and httpx.
 
 `python -m bench.recall_bare UPSTREAM` prints its port.
 """

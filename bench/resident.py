@@ -1,4 +1,4 @@
-"""The memory that a worker takes, at its peak over all measures before this one."""
+"""The peak memory of a worker over all measures before this one."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -8,14 +8,14 @@ from bench.stage import Stage
 
 
 def measures(stage: Stage) -> Iterator[Measure]:
-    """That of the plugin."""
+    """The peak of the plugin."""
     return of_worker(stage, "memory-plugin-postgres", "resident", "plugin")
 
 
 def of_worker(
     stage: Stage, command: str, name: str, contestant: str, aim: float | None = None
 ) -> Iterator[Measure]:
-    """That of any command which the stage has served."""
+    """The peak of any command that the stage has run."""
     peak = stage.peak_bytes.get(command)
     if peak is None:
         return

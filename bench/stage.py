@@ -1,4 +1,4 @@
-"""What the measures play on: an embedded PostgreSQL with fsync, databases, plugins as processes."""
+"""What the measures run on: an embedded PostgreSQL with fsync, databases, plugins as processes."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ from postgres.embedded import embedded_postgres
 
 _READY_SECONDS = 60
 _STOP_SECONDS = 15
-# Two workers are the most on two cores: PostgreSQL needs one of them.
+# At most two workers on two cores: PostgreSQL needs one of them.
 WORKERS = 2
 _SERVER = {
     "fsync": "on",
@@ -41,7 +41,7 @@ _SERVER = {
 
 @dataclass
 class Stage:
-    """One cluster for a whole run, and how long each turn of a contestant takes."""
+    """One cluster for a whole run, and the length of each contestant's turn."""
 
     cluster_url: str
     folder: Path
@@ -55,7 +55,7 @@ class Stage:
 
     @contextmanager
     def database(self, name: str, *, migrated: bool = True) -> Iterator[str]:
-        """A database of its own, with the plugin's schema unless told otherwise."""
+        """A new database, with the plugin's schema unless told otherwise."""
         url = urlunsplit(urlsplit(self.cluster_url)._replace(path=f"/{name}"))
         asyncio.run(execute(self.cluster_url, f'CREATE DATABASE "{name}"'))
         try:
@@ -101,7 +101,7 @@ class Stage:
 
     @contextmanager
     def _watched(self, name: str, pid: int) -> Iterator[None]:
-        """Note how much memory a worker of the command takes at its peak."""
+        """Record the peak memory of the command's workers."""
         over = threading.Event()
 
         def watch() -> None:
@@ -125,7 +125,7 @@ class Stage:
 
 @contextmanager
 def stage(*, seconds: float, quick: bool) -> Iterator[Stage]:
-    """A stage in a temporary folder, gone afterwards."""
+    """A stage in a temporary folder, which is deleted afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="mp-bench-"))
     try:
         with embedded_postgres(folder / "data", _SERVER) as url:
@@ -136,7 +136,7 @@ def stage(*, seconds: float, quick: bool) -> Iterator[Stage]:
 
 @asynccontextmanager
 async def connection(url: str) -> AsyncIterator[asyncpg.Connection]:
-    """A connection that finds our tables and takes vectors as lists."""
+    """A connection that finds our tables and accepts vectors as lists."""
     opened = await asyncpg.connect(url, server_settings={"jit": "off"})
     try:
         path = await pgvector.search_path(opened)
@@ -161,7 +161,7 @@ async def _migrate(url: str) -> None:
 
 
 async def _warm(health_url: str, workers: int) -> None:
-    """Return when every worker answers, as far as that can be told from outside."""
+    """Return when every worker responds, as far as can be seen from outside."""
     async with httpx.AsyncClient(timeout=_READY_SECONDS) as client:
         for _ in range(3):
             health = [client.get(health_url) for _ in range(8 * workers)]
@@ -170,7 +170,7 @@ async def _warm(health_url: str, workers: int) -> None:
 
 
 def address(process: subprocess.Popen[bytes], log: Path) -> str:
-    """Where a server of ours listens, as its log says."""
+    """The address of one of our servers, from its log."""
     waited = threading.Event()
     for _ in range(_READY_SECONDS * 20):
         found = re.search(r"listening.*?(127\.0\.0\.1:\d+)", log.read_text(errors="replace"))

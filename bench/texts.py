@@ -1,4 +1,4 @@
-"""Writes of longer texts beside the plain form: an English tsvector with a GIN index."""
+"""Writes of longer texts, compared with an English tsvector with a GIN index."""
 
 import random
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from bench.writes import BATCH, CONNECTIONS, as_memories, send_writes
 
 _TEXTS = 2_000
 _VOCABULARY = 20_000
-# How often English writes a function word.
+# The share of function words in English.
 _FUNCTION = 0.45
 _FUNCTION_WORDS = (
     "the of and to a in that it is was for on with as be at by this had not are but from or have"
@@ -22,7 +22,7 @@ _SYLLABLES = [c + v + e for c in "bdfgklmnprstvz" for v in "aeiou" for e in ("",
 
 
 def _word(number: int) -> str:
-    """The word of a rank, the same in every run."""
+    """The word with a frequency rank, the same in every run."""
     word = ""
     while True:
         number, place = divmod(number, len(_SYLLABLES))
@@ -32,7 +32,7 @@ def _word(number: int) -> str:
 
 
 def make_texts(words: int) -> list[str]:
-    """Texts of that length, in which a few words are common and most are rare, as in English."""
+    """Texts of this length, in which a few words are common and most are rare, as in English."""
     generator = random.Random(words)
     function_words = _FUNCTION_WORDS.split()
     texts = []

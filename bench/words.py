@@ -15,7 +15,7 @@ _REQUESTS = 500
 
 
 def rare_requests(rows: int) -> list[str]:
-    """Each asks for the word that one memory has, in its namespace and two others."""
+    """Each searches for a word that one memory has, in its namespace and two others."""
     generator = random.Random(4)
     requests = []
     for _ in range(_REQUESTS):

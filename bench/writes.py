@@ -1,4 +1,4 @@
-"""Writes: one memory a request over 32 connections, and batches of 500."""
+"""Writes: one memory per request over 32 connections, and batches of 500."""
 
 import asyncio
 import random
@@ -118,9 +118,9 @@ def measures(stage: Stage) -> Iterator[Measure]:
 def send_writes(
     plugin: str, url: str, asked: list[str], *, connections: int, seconds: float
 ) -> Sample:
-    """A turn of writing, and what the plugin has put off by the end of it.
+    """A turn of writing, and the work that the plugin has deferred by the end of it.
 
-    That is not to run on in the turn of another; the time it takes is kept beside the others.
+    That must not run during another contestant's turn; its time is recorded with the others.
     """
     sample = send(plugin, asked, connections=connections, seconds=seconds)
     later = data.sort_in(url) / (sample.value * seconds) * 1e6
@@ -128,7 +128,7 @@ def send_writes(
 
 
 def as_memories(batches: Sample) -> Sample:
-    """Memories a second instead of batches."""
+    """Memories per second instead of batches."""
     return Sample(batches.value * BATCH, batches.details)
 
 
@@ -139,7 +139,7 @@ def _inserted(url: str, seconds: float) -> Sample:
 
 
 async def _selected(url: str, seconds: float) -> Sample:
-    """As many statements at once as the plugin gets requests, each as many rows."""
+    """As many concurrent statements as the plugin gets requests, each with as many rows."""
     until = time.perf_counter() + seconds
 
     async def work() -> int:

@@ -1,6 +1,6 @@
 """The memory plugin contract, version 1: wire types, errors, the OpenAPI document, a client.
 
-Everything that talks to a memory plugin, or is one, imports from here and from nowhere below.
+Code that calls a memory plugin, or implements one, imports from here and not from the submodules.
 """
 
 from contract.address import Address

@@ -1,4 +1,4 @@
-"""Where a plugin is: `http://host:port`, `https://…` or `unix:/path/of/the.sock`."""
+"""The address of a plugin: `http://host:port`, `https://…` or `unix:/path/of/the.sock`."""
 
 import os
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Address:
 
     @classmethod
     def parse(cls, text: str) -> "Address":
-        """Read an address, or raise ValueError saying what one looks like."""
+        """Parse an address; raises ValueError with the accepted forms."""
         if text.startswith("unix:"):
             path = text.removeprefix("unix:").removeprefix("//")
             if not path.startswith("/"):
@@ -45,5 +45,5 @@ class Address:
 
     @classmethod
     def find(cls, given: str | None) -> "Address":
-        """The address that was given, else `MEMORY_PLUGIN_URL`, else the default."""
+        """The given address, else `MEMORY_PLUGIN_URL`, else the default."""
         return cls.parse(given or os.environ.get("MEMORY_PLUGIN_URL") or DEFAULT_URL)

@@ -14,10 +14,10 @@ MAX_WRITES = 1000
 
 
 class BatchWrite(MemoryWrite):
-    """A MemoryWrite with its namespace, and optionally the time it was first made.
+    """A MemoryWrite with its namespace, and optionally the time it was first created.
 
-    `created_at` is kept when the write makes a new memory, so that a migration does not
-    turn old memories into new ones; an existing memory keeps the one it has.
+    `created_at` is stored when the write creates a memory, so that a migration does not make old
+    memories look new; an existing memory keeps its own.
     """
 
     namespace: NamespaceName
@@ -25,19 +25,19 @@ class BatchWrite(MemoryWrite):
 
 
 class BatchRequest(WireModel):
-    """1 to 1,000 writes, applied in order: of two with the same id, the last one stands."""
+    """1 to 1,000 writes, applied in order: of two with the same id, the last one wins."""
 
     writes: Annotated[list[BatchWrite], Field(min_length=1, max_length=MAX_WRITES)]
 
 
 class BatchFailure(WireModel):
-    """One write that failed; its neighbours are not affected."""
+    """One write that failed; the others are not affected."""
 
     error: Error
 
 
 class BatchResponse(WireModel):
-    """An answer per write, in the order of the writes."""
+    """One result per write, in the order of the writes."""
 
     results: list[MemoryWriteResponse | BatchFailure]
 
@@ -49,9 +49,9 @@ class _AnyWrites(WireModel):
 
 
 def parse_writes(body: bytes) -> list[BatchWrite | BadRequest]:
-    """Read the body of a batch: a write that does not fit stands as the `BadRequest` to answer.
+    """Parse the body of a batch; an invalid write is returned as its `BadRequest`.
 
-    Raises `BadRequest` when the request as a whole is at fault.
+    Raises `BadRequest` if the request itself is invalid.
     """
     try:
         return list(BatchRequest.model_validate_json(body).writes)

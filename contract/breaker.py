@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 class Breaker:
-    """Counts failed calls: no connection, no answer in time, or a 5xx, repeats included.
+    """Counts failed calls: no connection, no answer in time, or a 5xx, after all retries.
 
     Every other answer, a 4xx included, shows that the plugin is alive and ends the count.
     Clients of the same plugin may share one breaker, within one event loop.
@@ -39,16 +39,16 @@ class Breaker:
 
     @property
     def state(self) -> Literal["closed", "open", "half-open"]:
-        """`half-open` means that one probe may go, or is on its way."""
+        """`half-open` means that one probe may be sent, or is in flight."""
         if self._opened_at is None:
             return "closed"
         return "open" if self._rest_left() > 0 else "half-open"
 
     @contextmanager
     def call(self) -> Iterator[bool]:
-        """Around one call: raises `BreakerOpen` instead of making it, else notes how it ended.
+        """Wraps one call: raises `BreakerOpen` instead of making it, else records how it ended.
 
-        Yields whether the call is the probe, which is made once and not repeated.
+        Yields whether the call is the probe, which is never retried.
         """
         probe = self._admit()
         try:
@@ -64,7 +64,7 @@ class Breaker:
             self._answered()
             raise
         except BaseException:
-            # Cancelled by the caller: that says nothing, so the next call may probe.
+            # Cancelled by the caller, which proves nothing: the next call may probe.
             if probe:
                 self._probing = False
             raise

@@ -52,19 +52,19 @@ Write = TypeVar("Write", bound=MemoryWrite)
 class MemoryClient:
     """An async client of one plugin, safe for concurrent use within an event loop.
 
-    What is not given is read from `MEMORY_PLUGIN_URL`, `MEMORY_PLUGIN_TIMEOUT` and
-    `MEMORY_PLUGIN_TOKEN`; a value that makes no sense raises ValueError.
+    Arguments that are left out are read from `MEMORY_PLUGIN_URL`, `MEMORY_PLUGIN_TIMEOUT` and
+    `MEMORY_PLUGIN_TOKEN`; an invalid value raises ValueError.
 
-    `timeout` (2 s, "500ms") is the time that a call may take as a whole, its repeats
-    included; each call can be given another. A request is repeated, `attempts` times in all,
-    only where a repeat cannot duplicate: reads, PUT, DELETE of a namespace, writes that carry
-    an id. `breaker` may be shared by several clients of one plugin.
+    `timeout` (2 s, "500ms") is the time that a whole call may take, retries included; each call can
+    override it. A request is retried, up to `attempts` attempts in all, only where a retry cannot
+    duplicate anything: reads, PUT, DELETE of a namespace, writes that carry an id. `breaker` may be
+    shared by several clients of one plugin.
 
     A field of a capability that the plugin does not list is left out of the request, and
-    `on_left_out` is told. A field or a call of an extension that the plugin does not list
-    raises `NotSupported` before anything is sent: without a filter the answer would be wrong.
-    What the plugin lists is asked once and again, in the background, when a call finds the
-    answer older than `refresh` seconds.
+    `on_left_out` is called. A field or a call of an extension that the plugin does not list raises
+    `NotSupported` before anything is sent: without a filter the answer would be wrong. The plugin
+    is asked what it lists on the first call, and again in the background when that is more than
+    `refresh` seconds old.
 
     `transport` is for tests: `httpx.ASGITransport(app)` runs a plugin in the same process. An
     answer of more than `max_answer` bytes is not read. Lists that a plugin sends as null
@@ -114,7 +114,7 @@ class MemoryClient:
         await self._wire.aclose()
 
     async def health(self, *, timeout: float | None = None) -> HealthResponse:
-        """What the plugin says of itself now; `Unavailable` when its store is down."""
+        """The plugin's current health; raises `Unavailable` when its store is down."""
         deadline = self._deadline(timeout)
         answer = await self._call("GET", "/v1/health", deadline=deadline, repeatable=True)
         health = read_answer(HealthResponse, answer)
@@ -131,7 +131,7 @@ class MemoryClient:
     async def put_namespace(
         self, name: str, namespace: NamespaceUpsert, *, timeout: float | None = None
     ) -> Namespace:
-        """Create a namespace, or refresh it: what is absent stays, an explicit None clears."""
+        """Create or refresh a namespace: an absent field is kept, an explicit None clears it."""
         deadline = self._deadline(timeout)
         path = _namespace_path(name)
         body = await self._fit("put_namespace", namespace, deadline)
@@ -150,7 +150,7 @@ class MemoryClient:
         return read_answer(Namespace, await self._call("PATCH", path, body, deadline=deadline))
 
     async def delete_namespace(self, name: str, *, timeout: float | None = None) -> None:
-        """Delete a namespace and its memories; `NotFound` when there is none."""
+        """Delete a namespace and its memories; `NotFound` if it does not exist."""
         await self._call(
             "DELETE",
             _namespace_path(name),
@@ -169,8 +169,8 @@ class MemoryClient:
     ) -> MemoryWriteResponse:
         """Write a memory; when this returns, it is durable.
 
-        Without an id the write is never repeated, because a repeat could double it. With
-        `supply_id` the client makes the id, so that a repeat replaces.
+        Without an id the write is never retried, because a retry could duplicate it. With
+        `supply_id` the client generates the id, so that a retry replaces the memory.
         """
         deadline = self._deadline(timeout)
         path = f"{_namespace_path(namespace)}/memories"
@@ -199,7 +199,7 @@ class MemoryClient:
     async def search_bytes(self, request: SearchRequest, *, timeout: float | None = None) -> bytes:
         """The unparsed response to the same search, for a caller that validates it itself.
 
-        What is doubtful in it is for `read_answer` to judge.
+        Use `read_answer` to validate it.
         """
         deadline = self._deadline(timeout)
         await self._require(extension_fields(request), deadline)
@@ -214,9 +214,9 @@ class MemoryClient:
         )
 
     async def get(self, id: UUID | str, *, namespace: str, timeout: float | None = None) -> Memory:
-        """One memory, with the extension `get`.
+        """One memory; needs the extension `get`.
 
-        `Forbidden` when it lives in another namespace, `NotFound` when nowhere or expired.
+        `Forbidden` if it is in another namespace, `NotFound` if it does not exist or has expired.
         """
         deadline = self._deadline(timeout)
         wanted: UUID = parse_value(MemoryId, id, "id")
@@ -232,7 +232,7 @@ class MemoryClient:
     async def forget(
         self, id: UUID | str, *, requested_by_namespace: str, timeout: float | None = None
     ) -> None:
-        """Delete one memory: `Forbidden` when it lives elsewhere, `NotFound` when nowhere."""
+        """Delete one memory: `Forbidden` if another namespace has it, `NotFound` if none does."""
         owner = parse_value(NamespaceName, requested_by_namespace, "requested_by_namespace")
         await self._call(
             "DELETE",
@@ -244,10 +244,10 @@ class MemoryClient:
     async def batch(
         self, writes: Sequence[BatchWrite], *, timeout: float | None = None
     ) -> list[MemoryWriteResponse | BatchFailure]:
-        """Up to 1,000 writes in one request, an answer for each in order.
+        """Up to 1,000 writes in one request, with one result each, in order.
 
-        It is repeated only when every write carries an id. A plugin that does not list the
-        extension `batch` answers `NotFound`: ask `supports("batch")` first.
+        It is retried only if every write has an id. A plugin that does not list the extension
+        `batch` answers `NotFound`: ask `supports("batch")` first.
         """
         deadline = self._deadline(timeout)
         fitted = await self._fit_all("batch", writes, deadline)
@@ -356,7 +356,7 @@ class MemoryClient:
     async def count(self, request: CountRequest, *, timeout: float | None = None) -> CountResponse:
         """How many live memories there are, and with `group_by` how many per value.
 
-        It needs the extension `browse`; `where` and the times need `filter`, too.
+        It needs the extension `browse`; `where` and the times also need `filter`.
         """
         deadline = self._deadline(timeout)
         await self._require({"count": "browse", **extension_fields(request)}, deadline)
@@ -370,11 +370,11 @@ class MemoryClient:
         return counted
 
     def _deadline(self, timeout: float | None) -> float:
-        """The end of a call that begins now, in the loop's time."""
+        """The deadline of a call that starts now, in the event loop's time."""
         return asyncio.get_running_loop().time() + (self._timeout if timeout is None else timeout)
 
     async def _ask_health(self) -> HealthResponse:
-        """For the negotiation: one request that neither asks nor teaches the breaker."""
+        """For the negotiation: one request that bypasses the breaker."""
         deadline = self._deadline(None)
         return read_answer(
             HealthResponse, await self._wire.send("GET", "/v1/health", deadline=deadline)
@@ -388,22 +388,22 @@ class MemoryClient:
             raise Timeout("the plugin did not report its capabilities in time") from None
 
     async def _known_health(self, deadline: float) -> HealthResponse:
-        """What the plugin last said of itself; raises when it has never answered."""
+        """The last known health of the plugin; raises if it has never answered."""
         if self._negotiation.is_known:
             return await self._negotiation.health()
         with self._breaker.call():
             return await self._learn(deadline)
 
     async def _require(self, needs: dict[str, Extension], deadline: float) -> None:
-        """Raise `NotSupported` when the plugin does not list an extension that is needed."""
+        """Raise `NotSupported` if the plugin does not list a required extension."""
         if needs:
             check_extensions(needs, await self._known_health(deadline))
 
     async def _capabilities(self, deadline: float) -> Collection[Capability]:
-        """What the plugin lists, or everything as long as it cannot say.
+        """What the plugin lists, or everything while that is unknown.
 
-        Nothing is lost by sending too much: a plugin ignores what it does not list. So the
-        question may cost a call half of its time, and never fails it.
+        Sending too much is harmless: a plugin ignores the fields of what it does not list. So
+        asking may take half of a call's time, and never makes it fail.
         """
         if self._breaker.state != "closed":
             return CAPABILITIES
@@ -421,7 +421,7 @@ class MemoryClient:
     async def _fit_all(
         self, operation: str, bodies: Sequence[AnyModel], deadline: float
     ) -> list[AnyModel]:
-        """The bodies without what the plugin would ignore; `on_left_out` is called once."""
+        """The bodies without fields that the plugin would ignore; `on_left_out` is called once."""
         if not any(is_gated(body) for body in bodies):
             return list(bodies)
         capabilities = await self._capabilities(deadline)
@@ -443,7 +443,7 @@ class MemoryClient:
         secrets: Collection[str] = (),
     ) -> bytes:
         if asyncio.get_running_loop().time() >= deadline:
-            # The caller's time was up before the plugin had any: not a failure to count.
+            # The caller's time ran out before the request was sent: not a failure of the plugin.
             raise Timeout("no time was left for the call")
         content = None if body is None else _body(body)
 
@@ -480,17 +480,17 @@ def _namespace_path(name: str) -> str:
 
 
 def _body(body: WireModel) -> bytes:
-    """The request as it is sent.
+    """The request body as it is sent.
 
-    Null clears a field of a namespace. Elsewhere it says what leaving the field out says, and
-    some plugins refuse it.
+    Null clears a field of a namespace. Elsewhere it means the same as leaving the field out, and
+    some plugins reject it.
     """
     clears = isinstance(body, NamespaceUpsert | NamespacePatch)
     return body.model_dump_json(exclude_unset=True, exclude_none=not clears).encode()
 
 
 def read_answer(model: type[AnyModel], body: bytes) -> AnyModel:
-    """The body of a 2xx answer as what it must be; lists that are null are read as empty.
+    """Parse the body of a 2xx answer; lists that are null are read as empty.
 
     Raises `ContractViolation`.
     """

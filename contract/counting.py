@@ -18,8 +18,8 @@ Number = Annotated[
 class CountRequest(Filtered):
     """Which memories to count, and by which field of `propagation` to group them.
 
-    `where`, `created_after` and `created_before` need the extension `filter`, too. An empty
-    `kinds` is no filter.
+    `where`, `created_after` and `created_before` also need the extension `filter`. An empty `kinds`
+    means all kinds.
     """
 
     namespaces: Annotated[list[NamespaceName], Field(min_length=1)]
@@ -41,8 +41,8 @@ class CountGroup(WireModel):
 class CountResponse(WireModel):
     """How many live memories match, exactly; with `group_by` also per value.
 
-    `groups` has the largest first; of equal size, by value: numbers by size, strings by
-    character.
+    `groups` has the largest first; groups of equal size are sorted by value: numbers by size,
+    strings by character.
     """
 
     count: Annotated[int, Field(ge=0)]

@@ -1,4 +1,4 @@
-"""The OpenAPI document of the contract: what a plugin or a client in any language is built from."""
+"""The OpenAPI document of the contract, for plugins and clients in any language."""
 
 from importlib.resources import files
 from typing import Any
@@ -12,6 +12,6 @@ def openapi_yaml() -> str:
 
 
 def openapi() -> dict[str, Any]:
-    """The document as a dict of the caller's own, free to be changed."""
+    """The document as a dict; each caller gets its own copy."""
     document: dict[str, Any] = yaml.safe_load(openapi_yaml())
     return document

@@ -1,4 +1,4 @@
-"""Lengths of time as operators write them: `2s`, `500ms`, `1m`, or plain seconds, `2`."""
+"""Durations as operators write them: `2s`, `500ms`, `1m`, or plain seconds, `2`."""
 
 import math
 import re
@@ -8,7 +8,7 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, None: 1.0}
 
 
 def parse_duration(value: float | str) -> float:
-    """Seconds, more than zero; raises ValueError on anything else."""
+    """The duration in seconds, always positive; raises ValueError for anything else."""
     if isinstance(value, str):
         match = _DURATION.fullmatch(value.strip())
         seconds = float(match[1]) * _SECONDS[match[2]] if match else math.nan

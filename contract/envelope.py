@@ -8,8 +8,8 @@ from contract.scalars import JsonObject, Text
 class Error(WireModel):
     """The body of every answer that is not 2xx.
 
-    `code` is for programs, `message` for people: it names the field and what to do, and
-    holds no memory content.
+    `code` is for programs, `message` for people: it names the field and what to do, and never
+    contains memory content.
     """
 
     code: ErrorCode

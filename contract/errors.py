@@ -1,17 +1,17 @@
 """What can go wrong, on either side of the wire.
 
     MemoryPluginError
-    ├── BadRequest           400 and every other 4xx: the request is at fault; do not repeat it
+    ├── BadRequest           400 and every other 4xx: the request is invalid; do not retry it
     ├── NotFound             404: no such namespace, memory or endpoint
     ├── Forbidden            401, 403: the memory belongs to another namespace, or no token
     ├── NotSupported         not sent: the plugin does not list the extension that it needs
-    ├── Unavailable          429, 5xx or no answer: the plugin or its store; repeat later
+    ├── Unavailable          429, 5xx or no answer: the plugin or its store is down; retry later
     │   ├── BreakerOpen      not sent: the last calls failed; allowed again after a pause
     │   └── Timeout          no answer within the time that the caller gave
     └── ContractViolation    a 2xx whose body does not fit the contract
 
-A plugin in Python raises the same classes that the client raises, and answers with
-`error.status` and `error.envelope()`. No message holds memory content or a token.
+A plugin in Python raises the same classes as the client, and answers with `error.status` and
+`error.envelope()`. No message contains memory content or a token.
 """
 
 from typing import Any, ClassVar, Literal
@@ -20,7 +20,7 @@ ErrorCode = Literal["bad_request", "not_found", "forbidden", "internal", "unavai
 
 
 class MemoryPluginError(Exception):
-    """The root: catch it to catch everything that this package raises."""
+    """The base class of everything that this package raises."""
 
     code: ClassVar[ErrorCode] = "internal"
     default_status: ClassVar[int] = 500
@@ -34,7 +34,7 @@ class MemoryPluginError(Exception):
         self.details = details
 
     def envelope(self) -> dict[str, Any]:
-        """The Error object of the contract, ready to be sent."""
+        """The Error object of the contract, ready to send."""
         body: dict[str, Any] = {"code": self.code, "message": self.message}
         if self.details is not None:
             body["details"] = self.details
@@ -88,7 +88,7 @@ class Unavailable(MemoryPluginError):
 
 
 class BreakerOpen(Unavailable):
-    """The call was not made: the last ones failed. `retry_after` says when the next may go."""
+    """Not sent, because the last calls failed; the next is allowed after `retry_after`."""
 
 
 class Timeout(Unavailable):

@@ -1,4 +1,4 @@
-"""`GET /v1/health`: is the plugin up, and what can it do."""
+"""`GET /v1/health`: whether the plugin is up, and what it supports."""
 
 from typing import Annotated, Any, Literal, get_args
 
@@ -14,7 +14,7 @@ EXTENSIONS: tuple[Extension, ...] = get_args(Extension)
 
 
 def _known(names: tuple[str, ...]) -> BeforeValidator:
-    """Drop names of a later version: a client of today works with a plugin of tomorrow."""
+    """Drop names that a later version of the contract added: clients ignore them."""
 
     def keep(value: Any) -> Any:
         if isinstance(value, list):
@@ -25,7 +25,7 @@ def _known(names: tuple[str, ...]) -> BeforeValidator:
 
 
 def _open_list(names: tuple[str, ...]) -> WithJsonSchema:
-    """The schema of a list of names that a later version may add to."""
+    """The schema of a list of names to which a later version may add."""
     known = {"type": "string", "enum": list(names)}
     return WithJsonSchema({"type": "array", "items": {"anyOf": [known, {"type": "string"}]}})
 
@@ -35,11 +35,11 @@ Extensions = Annotated[list[Extension], _known(EXTENSIONS), _open_list(EXTENSION
 
 
 class HealthResponse(WireModel):
-    """The answer of a plugin that works.
+    """The answer of a healthy plugin.
 
-    List in `capabilities` only what you keep: the caller sends the fields of a capability
-    when it is listed and leaves them out when it is not. `extensions` names what you offer
-    beside the seven endpoints. A client ignores names that it does not know.
+    List in `capabilities` only what you support: the caller sends the fields of a capability when
+    it is listed and leaves them out when it is not. `extensions` names what you offer in addition
+    to the seven endpoints. A client ignores names that it does not know.
     """
 
     status: Literal["ok", "degraded"]
@@ -51,7 +51,7 @@ class HealthResponse(WireModel):
 class DegradedHealth(Error):
     """The body of a 503 from `/v1/health`: the store is down, the plugin itself is not.
 
-    An Error with what the plugin would offer beside it.
+    An Error that also says what the plugin would offer.
     """
 
     status: Literal["degraded"]

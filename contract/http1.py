@@ -1,11 +1,11 @@
-"""Reading an HTTP/1.1 answer from the bytes of a connection.
+"""Parsing an HTTP/1.1 response from the bytes of a connection.
 
     reader = AnswerReader(max_body=1_000_000)
-    answer = reader.feed(data)       # None until the answer is whole
+    answer = reader.feed(data)       # None until the answer is complete
 
-In plain Python, so that this room needs no compiled parser: the usual answer, a head and a body
-with its length, comes in one piece and takes a handful of searches in C. The head is taken apart
-only when somebody asks for a header.
+In plain Python, so that this package needs no compiled parser: the usual answer, a head and a body
+of known length, arrives in one piece and takes a handful of string searches. The head is parsed
+only when a header is read.
 """
 
 import zlib
@@ -18,15 +18,15 @@ _WITHOUT_BODY = (204, 304)
 
 
 class UnreadableAnswer(Exception):
-    """What came is not an HTTP/1.1 answer."""
+    """The bytes are not an HTTP/1.1 response."""
 
 
 class UndecodableBody(Exception):
-    """The body is encoded in a way that was not asked for, or not as the answer says."""
+    """The body has an encoding that was not requested, or is not encoded as the header says."""
 
 
 class AnswerTooLarge(Exception):
-    """The answer has a larger body than the reader may hold; `status` is the answer's."""
+    """The body is larger than the reader accepts; `status` is that of the answer."""
 
     def __init__(self, status: int) -> None:
         super().__init__(status)
@@ -35,7 +35,7 @@ class AnswerTooLarge(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """A status, the head as it came, and the body."""
+    """A status, the unparsed head, and the body."""
 
     status: int
     head: bytes
@@ -43,7 +43,7 @@ class Answer:
 
     @cached_property
     def headers(self) -> dict[str, str]:
-        """The headers by their lower-case names; of a repeated one, all values with commas."""
+        """The headers by lower-case name; repeated ones are joined with commas."""
         found: dict[str, str] = {}
         for line in self.head.decode("latin-1").split("\r\n")[1:]:
             name, _, value = line.partition(":")
@@ -78,7 +78,7 @@ class AnswerReader:
 
     @property
     def keeps_connection(self) -> bool:
-        """Whether the connection can carry another request, once the answer is whole."""
+        """Whether the connection can carry another request once the answer is complete."""
         if self._to_end or self._buffer:
             # Bytes after the response belong to no request.
             return False
@@ -89,7 +89,7 @@ class AnswerReader:
         return connection is None or b"close" not in connection
 
     def feed(self, data: bytes) -> Answer | None:
-        """Take the next bytes; the answer as soon as it is whole."""
+        """Add the next bytes; returns the answer as soon as it is complete."""
         self._buffer = self._buffer + data if self._buffer else data
         while self._where == "head":
             if not self._read_head():
@@ -103,11 +103,11 @@ class AnswerReader:
         return self._read_sized()
 
     def finish(self) -> Answer | None:
-        """The connection was closed: the answer, if it ends there, else None."""
+        """The connection was closed: return the answer if it ends there, else None."""
         return self._answer(bytes(self._body)) if self._where == "rest" else None
 
     def _read_head(self) -> bool:
-        """Whether the head is there; one with a status of 1xx is skipped."""
+        """Whether the head is complete; one with status 1xx is skipped."""
         end = self._buffer.find(b"\r\n\r\n")
         if end < 0:
             if len(self._buffer) > _MAX_HEAD or not _may_be_http(self._buffer):
@@ -176,7 +176,7 @@ class AnswerReader:
         return None
 
     def _read_trailer(self, buffer: bytes, at: int, line_end: int) -> Answer | None:
-        """After the last chunk there may be headers; an empty line ends them."""
+        """Headers may follow the last chunk; an empty line ends them."""
         end = buffer.find(b"\r\n\r\n", line_end)
         if end < 0:
             if len(buffer) - at > _MAX_HEAD:
@@ -198,7 +198,7 @@ class AnswerReader:
         return Answer(self._status, self._head, body)
 
     def _decoded(self, body: bytes) -> bytes:
-        """Some proxies compress responses although nobody asked them to."""
+        """Some proxies compress responses without being asked to."""
         encoding = _header(self._head.lower(), b"content-encoding")
         if encoding == b"identity":
             return body
@@ -226,7 +226,7 @@ def _status(head: bytes) -> int:
 
 
 def _header(lower: bytes, name: bytes) -> bytes | None:
-    """The value of a header in a head that is in lower case; None when it is not there."""
+    """The value of a header in a lower-case head; None if it is absent."""
     at = lower.find(b"\r\n" + name + b":")
     if at < 0:
         return None

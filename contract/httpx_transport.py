@@ -11,7 +11,7 @@ _ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.CookieConflict, httpx.Stream
 
 
 class HttpxTransport:
-    """Sends through `httpx.ASGITransport`, or any other that httpx has."""
+    """Sends through `httpx.ASGITransport`, or any other httpx transport."""
 
     def __init__(self, transport: httpx.AsyncBaseTransport, url: str, max_answer: int) -> None:
         self._transport = transport
@@ -26,7 +26,7 @@ class HttpxTransport:
             return await self._exchange(method, path, headers, body)
         except _ERRORS as error:
             failure = _translated(error)
-        # Raised here, outside the handler: an httpx error holds the request, token and all.
+        # Raised here, outside the handler: an httpx error holds the request, including the token.
         raise failure
 
     async def aclose(self) -> None:

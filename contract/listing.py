@@ -16,12 +16,12 @@ MAX_PAGE = 1000
 class ListRequest(Filtered):
     """All live memories of the named namespaces.
 
-    `cursor` is opaque and comes from the page before. `fields: digest` asks for the id and
-    the SHA-256 of the content only, which is what exact parity is checked with.
+    `cursor` is opaque and comes from the previous page. `fields: digest` asks only for the id and
+    the SHA-256 of the content, which is enough to verify exact parity.
 
-    `order` and `kinds` are the extension `browse`: `newest` is `created_at` descending, then
-    `id` ascending, and pins do not matter. `where`, `created_after` and `created_before` are
-    the extension `filter`.
+    `order` and `kinds` are the extension `browse`: `newest` is `created_at` descending, then `id`
+    ascending, and pins are ignored. `where`, `created_after` and `created_before` are the extension
+    `filter`.
     """
 
     namespaces: Annotated[list[NamespaceName], Field(min_length=1)]
@@ -43,7 +43,7 @@ class MemoryDigest(WireModel):
 class ListResponse(WireModel):
     """One page; `next_cursor` is null on the last.
 
-    A memory that lives through the whole listing appears exactly once.
+    A memory that exists during the whole listing appears exactly once.
     """
 
     memories: list[Memory | MemoryDigest]

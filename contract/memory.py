@@ -19,10 +19,10 @@ from contract.scalars import (
 class MemoryWrite(WireModel):
     """The body of `POST /v1/namespaces/{name}/memories`.
 
-    `id` is the idempotency key. Without one the plugin makes a fresh UUID. With one that
-    the same namespace knows, the write replaces the whole memory in place: an absent
-    optional field becomes unset, `created_at` stays. With one that another namespace
-    knows: 403, and nothing changes. `propagation` is opaque: give it back unchanged.
+    `id` is the idempotency key. Without one the plugin generates a UUID. If the namespace already
+    has a memory with this id, the write replaces the whole memory: an absent optional field becomes
+    unset, `created_at` stays. If another namespace has it: 403, and nothing changes. `propagation`
+    is opaque: return it unchanged.
     """
 
     content: Content = Field(repr=False)
@@ -64,8 +64,8 @@ class Memory(WireModel):
 class ForgetRequest(WireModel):
     """The body of `DELETE /v1/memories/{id}`.
 
-    The memory must live in `requested_by_namespace`: 403 otherwise, 404 for an unknown id,
-    and nothing is deleted in either case.
+    The memory must be in `requested_by_namespace`: 403 otherwise, 404 for an unknown id, and
+    nothing is deleted in either case.
     """
 
     requested_by_namespace: NamespaceName

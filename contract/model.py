@@ -1,4 +1,4 @@
-"""The base of every wire object, and the one place where bytes become one.
+"""The base of every wire object, and the one place where bytes are parsed into one.
 
 body = parse(MemoryWrite, await request.body())     # raises BadRequest, naming the field
 """
@@ -34,31 +34,31 @@ AnyModel = TypeVar("AnyModel", bound="WireModel")
 class WireModel(BaseModel):
     """Strict types, unknown fields ignored, immutable.
 
-    `model_fields_set` tells a field that was absent from one that was `null`.
+    `model_fields_set` distinguishes an absent field from one that was `null`.
     """
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True, hide_input_in_errors=True)
 
     def to_json(self) -> bytes:
-        """The object as it goes over the wire: fields that were never set are left out."""
+        """The object as it is sent: fields that were never set are left out."""
         return self.model_dump_json(exclude_unset=True).encode()
 
 
 def parse(model: type[AnyModel], body: bytes) -> AnyModel:
-    """Read one wire object from a body, or raise `BadRequest` naming the field and the reason."""
+    """Parse a body into a wire object, or raise `BadRequest` naming the field and the reason."""
     try:
         return model.model_validate_json(body)
     except ValidationError as error:
         if error.errors(include_url=False, include_input=False)[0]["type"] != "json_invalid":
             raise _refusal(error) from None
-    # The fast parser refuses some JSON as a whole, without saying where: a lone surrogate, a
-    # number of 5,000 digits, deep nesting. The patient one leads to the field.
+    # The fast parser rejects some JSON without saying where: a lone surrogate, a number of 5,000
+    # digits, deep nesting. The slow one finds the field.
     checked: AnyModel = parse_value(model, load_json(body))
     return checked
 
 
 def parse_answer(model: type[AnyModel], body: bytes) -> AnyModel:
-    """As `parse`, but a list that is null is read as empty: some servers send that for nothing."""
+    """Like `parse`, but a null list is read as empty: some servers send null for an empty list."""
     try:
         return parse(model, body)
     except BadRequest:
@@ -83,7 +83,7 @@ def _null_lists(model: type[WireModel], value: object) -> list[str]:
 
 
 def parse_value(kind: Any, value: object, field: str = "") -> Any:
-    """Check a value that is not JSON text, such as a path segment; `field` names it."""
+    """Validate a value that is not JSON text, such as a path segment; `field` is its name."""
     try:
         return _adapter(kind).validate_python(value)
     except ValidationError as error:
@@ -91,7 +91,7 @@ def parse_value(kind: Any, value: object, field: str = "") -> Any:
 
 
 def load_json(body: bytes) -> Any:
-    """Any JSON value, lone surrogates and endless numbers included, or `BadRequest`."""
+    """Any JSON value, including lone surrogates and very long numbers, or `BadRequest`."""
     try:
         return json.loads(body.decode(), parse_int=_integer)
     except json.JSONDecodeError as error:
@@ -104,7 +104,7 @@ def load_json(body: bytes) -> Any:
 
 
 def explain(error: ValidationError, field: str = "") -> str:
-    """What is wrong, field by field; never a value that was sent."""
+    """What is wrong, field by field; never repeats a value that was sent."""
     rows = error.errors(include_url=False, include_input=False)
     parts = [f"{_path(row['loc'], field)}: {_message(row)}" for row in rows[:_ERRORS_SHOWN]]
     if len(rows) > _ERRORS_SHOWN:
@@ -147,5 +147,5 @@ def _message(row: Any) -> str:
 
 
 def _integer(digits: str) -> int | float:
-    """Python refuses to read longer ones; infinity is refused later, with the field's name."""
+    """Python refuses longer integers; infinity is rejected later, with the field's name."""
     return int(digits) if len(digits) <= _LONGEST_INTEGER else math.inf

@@ -11,8 +11,8 @@ from contract.scalars import JsonObject, NamespaceKind, NamespaceName, Time
 class Namespace(WireModel):
     """A namespace as it is stored.
 
-    Once `expires_at` has passed it is gone for every reader and writer. Only PATCH with a
-    later `expires_at`, or with null, brings it back with the memories it still has.
+    Once `expires_at` has passed, it no longer exists for any reader or writer. Only PATCH with a
+    later `expires_at`, or with null, restores it, with the memories that are still stored.
     """
 
     name: NamespaceName
@@ -25,8 +25,8 @@ class Namespace(WireModel):
 class NamespaceUpsert(WireModel):
     """The body of `PUT /v1/namespaces/{name}`: create or refresh.
 
-    A field that is absent leaves the stored value, an explicit null clears it. Callers PUT
-    with `kind` alone before every commit: that must not wipe a TTL or the metadata.
+    An absent field keeps the stored value, an explicit null clears it. Callers PUT with only `kind`
+    before every commit: that must not remove a TTL or the metadata.
     """
 
     kind: NamespaceKind
@@ -37,7 +37,7 @@ class NamespaceUpsert(WireModel):
 class NamespacePatch(WireModel):
     """The body of `PATCH /v1/namespaces/{name}`: at least one of the two fields.
 
-    Absent leaves the stored value, null clears it.
+    An absent field keeps the stored value, null clears it.
     """
 
     model_config = ConfigDict(

@@ -1,4 +1,4 @@
-"""What a plugin can do, and the requests cut to fit it."""
+"""What a plugin supports, and requests reduced to that."""
 
 import asyncio
 import time
@@ -25,7 +25,7 @@ CAPABILITY_OF: Final[dict[str, Capability]] = {
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Fields of one request that were not sent: the plugin does not list their capability."""
+    """Fields that were not sent because the plugin does not list their capability."""
 
     operation: str
     fields: tuple[str, ...]
@@ -35,7 +35,7 @@ _FILTER: Final = ("where", "created_after", "created_before")
 
 
 def extension_of(kind: type[WireModel], field: str) -> Extension | None:
-    """The extension that a request field belongs to; None when every plugin knows it."""
+    """The extension that a request field belongs to; None if every plugin knows it."""
     if issubclass(kind, Filtered) and field in _FILTER:
         return "filter"
     if issubclass(kind, ListRequest) and field in ("order", "kinds"):
@@ -46,7 +46,7 @@ def extension_of(kind: type[WireModel], field: str) -> Extension | None:
 def understood(
     body: AnyModel, capabilities: Collection[Capability], extensions: Collection[Extension]
 ) -> AnyModel:
-    """The body as a plugin reads it that has these capabilities and extensions only."""
+    """The body as read by a plugin that has only these capabilities and extensions."""
     body, _ = fit(body, capabilities)
     kept = {
         name
@@ -62,9 +62,9 @@ def is_gated(body: AnyModel) -> bool:
 
 
 def fit(body: AnyModel, capabilities: Collection[Capability]) -> tuple[AnyModel, tuple[str, ...]]:
-    """The body without the fields that the plugin would ignore, and the names that were lost.
+    """The body without the fields that the plugin would ignore, and the names of what was dropped.
 
-    A null or a false says nothing that leaving it out does not say, so nothing is lost.
+    A null or false means the same as leaving the field out, so it does not count as dropped.
     """
     foreign = {
         name
@@ -105,7 +105,7 @@ def check_extensions(needs: dict[str, Extension], health: HealthResponse) -> Non
 
 
 class Negotiation:
-    """Asks `/v1/health` once, then again in the background of use when the answer is old."""
+    """Asks `/v1/health` once, then again in the background when the answer is old."""
 
     def __init__(self, ask: Callable[[], Awaitable[HealthResponse]], refresh: float) -> None:
         self._ask = ask
@@ -121,12 +121,12 @@ class Negotiation:
         return self._health is not None
 
     def learn(self, health: HealthResponse) -> None:
-        """Take an answer that came by another way."""
+        """Store an answer that was received elsewhere."""
         self._health = health
         self._asked_at = time.monotonic()
 
     async def health(self) -> HealthResponse:
-        """What the plugin last said of itself; raises when it has never answered."""
+        """The last known health of the plugin; raises if it has never answered."""
         if self._health is None:
             # Shielded: others may wait for the same answer.
             await asyncio.shield(self._start_asking())
@@ -152,5 +152,5 @@ class Negotiation:
             self.learn(await self._ask())
         except MemoryPluginError as error:
             self._failure = error
-            # What is known stays known; the next try waits as long as after an answer.
+            # Keep the last answer; the next attempt waits as long as after a success.
             self._asked_at = time.monotonic()

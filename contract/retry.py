@@ -1,4 +1,4 @@
-"""Repeating a request: when, after which pause, and never past the caller's deadline."""
+"""Retrying a request: when, after which pause, and never past the caller's deadline."""
 
 import asyncio
 import random
@@ -20,7 +20,8 @@ async def repeat(
 ) -> Answer:
     """Make a request up to `attempts` times, as long as it fails with `Unavailable`.
 
-    `request` is given the number of the attempt, from 0. `deadline` is in the loop's time.
+    `request` is called with the number of the attempt, starting at 0. `deadline` is in the loop's
+    time.
     """
     number = 0
     while True:
@@ -35,9 +36,9 @@ async def repeat(
 
 
 def pause(number: int, retry_after: float | None) -> float:
-    """Seconds before the repeat of attempt `number`: what the plugin asked for, or backoff.
+    """Seconds to wait after attempt `number`: what the plugin asked for, or backoff.
 
-    Backoff doubles and is jittered, so that clients that failed together come back apart.
+    Backoff doubles and is jittered, so that clients that failed together do not retry together.
     """
     if retry_after is not None:
         return retry_after
@@ -46,7 +47,7 @@ def pause(number: int, retry_after: float | None) -> float:
 
 
 def read_retry_after(header: str | None) -> float | None:
-    """`Retry-After` in seconds: it is either a number of them or a date."""
+    """`Retry-After` in seconds; the header is either a number of seconds or a date."""
     if header is None:
         return None
     if header.strip().isdecimal():

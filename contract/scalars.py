@@ -1,7 +1,7 @@
 """The small values that wire objects are made of: names, times, texts, numbers.
 
-Each is an annotated type, so validation is the same wherever the value stands.
-All are strict: a string is not a number, a number is not a boolean.
+Each is an annotated type, so validation is the same wherever the value appears. All are strict: a
+string is not a number, a number is not a boolean.
 """
 
 import math
@@ -22,9 +22,9 @@ from pydantic import (
 
 NAMESPACE_PATTERN = r"^[a-z]+:[A-Za-z0-9_:.\-]+$"
 MAX_DEPTH = 100
-MAX_FLOAT = 3.4028235e38  # the largest 32-bit float, which is what vector stores keep
+MAX_FLOAT = 3.4028235e38  # the largest 32-bit float, the type that vector stores use
 
-# Unicode's White_Space, spelt out because languages differ in what their \s means.
+# Unicode's White_Space, spelled out because \s differs between languages.
 _BLANK = r"\t\n\x0b\x0c\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _NOT_BLANK = re.compile(f"[^{_BLANK}]")
 TEXT_PATTERN = r"^[^\x00]*$"
@@ -34,15 +34,15 @@ _RFC3339 = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:([Zz])|([+-])(\d\d):(\d\d))",
     re.ASCII,
 )
-# The form that servers answer in, which needs nothing of the care below.
+# The form that servers send, which needs none of the special cases below.
 _UTC_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d(?:\.\d{1,6})?Z", re.ASCII)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 
 
 def parse_time(value: object) -> datetime:
-    """Read an RFC 3339 time as a UTC datetime, cut to the microsecond.
+    """Parse an RFC 3339 time as a UTC datetime, truncated to the microsecond.
 
-    A time without an offset is refused: it would mean another instant on every machine.
+    A time without an offset is rejected: it would mean a different instant on every machine.
     """
     if isinstance(value, datetime):
         if value.utcoffset() is None:
@@ -87,7 +87,7 @@ def format_time(moment: datetime) -> str:
 
 
 def check_text(value: str) -> str:
-    """Refuse what neither PostgreSQL nor JSON can carry: NUL and lone surrogates."""
+    """Reject what PostgreSQL or JSON cannot represent: NUL and lone surrogates."""
     if "\x00" in value:
         raise ValueError("must not contain a NUL character")
     if not value.isascii():
@@ -99,7 +99,7 @@ def check_text(value: str) -> str:
 
 
 def check_content(value: str) -> str:
-    """Refuse a blank text, too."""
+    """Also reject a blank text."""
     return _check_not_blank(check_text(value))
 
 
@@ -110,7 +110,7 @@ def _check_not_blank(value: str) -> str:
 
 
 def _check_json(value: object, depth: int) -> None:
-    """Refuse what would not come back unchanged, at any depth."""
+    """Reject, at any depth, what would not come back unchanged."""
     if isinstance(value, str):
         check_text(value)
     elif isinstance(value, float):
@@ -160,14 +160,14 @@ Text = Annotated[
     AfterValidator(check_text),
     WithJsonSchema({"type": "string", "pattern": TEXT_PATTERN}),
 ]
-"""Any string without NUL characters and lone surrogates; kept byte for byte."""
+"""Any string without NUL characters and lone surrogates; stored byte for byte."""
 
 Content = Annotated[
     str,
     AfterValidator(check_content),
     WithJsonSchema({"type": "string", "pattern": _CONTENT_PATTERN}),
 ]
-"""The text of a memory: not blank; kept byte for byte, never trimmed or normalised."""
+"""The text of a memory: not blank; stored byte for byte, never trimmed or normalised."""
 
 NamespaceName = Annotated[
     str, StringConstraints(min_length=1, max_length=256, pattern=NAMESPACE_PATTERN)
@@ -179,7 +179,7 @@ MemoryId = Annotated[
     BeforeValidator(_parse_uuid),
     WithJsonSchema({"type": "string", "format": "uuid"}),
 ]
-"""A UUID in its usual hyphenated form; upper and lower case are the same id."""
+"""A UUID in its usual hyphenated form; case does not matter."""
 
 JsonObject = Annotated[dict[str, Any], BeforeValidator(_check_json_object)]
 """An opaque JSON object: stored and returned unchanged, up to 100 levels of nesting."""

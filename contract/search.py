@@ -16,11 +16,11 @@ MAX_LIMIT = 100
 class SearchRequest(Filtered):
     """What to look for, and where.
 
-    `namespaces` is authoritative: the caller has already cut it to what may be read.
-    Repeated names count once, unknown ones contribute nothing. Without `query` and
-    `embedding` the newest come first; with both, both count and are fused into one
-    ranking. A blank `query` is no query; an empty `kinds` is no filter. A plugin ignores
-    the fields of a capability or an extension that it does not list.
+    `namespaces` is authoritative: the caller has already reduced it to what may be read. Repeated
+    names count once, unknown ones contribute nothing. Without `query` and `embedding` the newest
+    come first; with both, the two are fused into one ranking. A blank `query` is the same as none;
+    an empty `kinds` means all kinds. A plugin ignores the fields of a capability or an extension
+    that it does not list.
 
     `where`, `created_after` and `created_before` are the extension `filter`: they choose the
     memories before ranking and `limit`.

@@ -1,15 +1,15 @@
 """HTTP/1.1 to one server, over TCP, TLS or a unix socket: the one transport of all our clients.
 
-A connection is taken from a stack and put back, and carries one request at a time. That is all
-that a client of one server needs; a pool for many servers, as httpx has one, looks at every
-connection for each request, which costs several times what the request does.
+A connection is taken from a stack and put back, and carries one request at a time. A client of one
+server needs no more; a pool for many servers, such as the one in httpx, looks at every connection
+for each request, which costs several times as much as the request.
 
     TransportError
-    ├── NotConnected      nobody listens, the name is unknown, the certificate is wrong
-    ├── Interrupted       the connection ended before the answer did, or what came is not HTTP
-    └── Undecodable       the answer came, in an encoding that nobody asked for
+    ├── NotConnected      nothing is listening, the name is unknown, or the certificate is wrong
+    ├── Interrupted       the connection ended before the answer did, or the bytes are not HTTP
+    └── Undecodable       the answer has an encoding that was not requested
 
-`AnswerTooLarge` of `contract.http1` comes through as it is.
+`AnswerTooLarge` of `contract.http1` is passed on unchanged.
 """
 
 import asyncio
@@ -30,8 +30,8 @@ from contract.http1 import (
 
 MAX_ANSWER = 64 * 1024 * 1024
 MAX_CONNECTIONS = 100
-# Idle for longer, and a server with the usual 5 s may be about to close it: a request that meets
-# a closing connection fails, and a write without an id cannot be repeated.
+# After that, a server with the usual timeout of 5 s may be about to close the connection: the
+# request would fail, and a write without an id cannot be retried.
 _IDLE_SECONDS = 3.0
 # Characters allowed in a path, including the percent sign of what is already encoded.
 _UNREADABLE = (UnreadableAnswer, UndecodableBody, AnswerTooLarge)
@@ -47,15 +47,15 @@ class NotConnected(TransportError):
 
 
 class Interrupted(TransportError):
-    """The request was sent, at least in part, and no whole answer came back."""
+    """The request was sent, at least in part, and no complete answer came back."""
 
 
 class Undecodable(TransportError):
-    """The answer is whole and cannot be decoded."""
+    """The answer is complete but cannot be decoded."""
 
 
 class Transport(Protocol):
-    """What sends a request and returns the answer, whatever its status."""
+    """Sends a request and returns the answer, whatever its status."""
 
     async def request(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None
@@ -69,7 +69,7 @@ class Transport(Protocol):
 class HttpTransport:
     """Requests to one address, at most `max_connections` at a time; the others wait.
 
-    A cancelled request closes its connection: whatever comes on it belongs to nobody.
+    A cancelled request closes its connection, because an answer may still arrive on it.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class HttpTransport:
         self._port = parts.port or (443 if secure else 80)
         self._tls = ssl.create_default_context() if secure else None
         self._prefix = parts.path.rstrip("/")
-        # Only a name is ever outside ASCII, and IDNA is how names are sent.
+        # Only a host name can contain other than ASCII characters, and names are sent as IDNA.
         named = parts.netloc.encode("ascii" if parts.netloc.isascii() else "idna")
         self._fixed = b"\r\nHost: %b\r\n" % (named or b"localhost")
         self._max_answer = max_answer
@@ -149,7 +149,7 @@ class HttpTransport:
 
 
 class _Connection(asyncio.Protocol):
-    """One connection: a request goes out, the reader puts the answer together."""
+    """One connection: sends a request and feeds the bytes of its answer to the reader."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -235,7 +235,7 @@ class _Connection(asyncio.Protocol):
 
 @lru_cache(maxsize=256)
 def _header_block(headers: tuple[tuple[str, str], ...]) -> bytes:
-    """The lines of the headers; a client sends the same few again and again."""
+    """The header lines; cached, because a client keeps sending the same few."""
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
     if lines.count("\n") != len(headers) or lines.count("\r") != len(headers):
         raise ValueError("a header must not contain a line break")
@@ -244,5 +244,5 @@ def _header_block(headers: tuple[tuple[str, str], ...]) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _encoded(path: str) -> str:
-    """The path, with every character percent-encoded that a request line does not allow."""
+    """The path, with percent-encoding for all characters that a request line does not allow."""
     return quote(path, safe=_SAFE)

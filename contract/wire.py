@@ -36,7 +36,7 @@ _SHORTEST_SECRET = 4
 
 
 class Wire:
-    """Sends requests to one plugin. It has no memory of them: no retries, no breaker."""
+    """Sends requests to one plugin, without retries or a breaker."""
 
     def __init__(
         self,
@@ -65,9 +65,9 @@ class Wire:
         deadline: float,
         secrets: Collection[str] = (),
     ) -> bytes:
-        """The body of a 2xx answer. Anything else raises, and no message holds a secret.
+        """The body of a 2xx answer. Anything else raises, and no message contains a secret.
 
-        `deadline` is in the loop's time; `secrets` are the texts that the request carries.
+        `deadline` is in the loop's time; `secrets` are the texts that the request contains.
         """
         hidden = [*secrets, self._token or ""]
         failure: MemoryPluginError
@@ -84,7 +84,7 @@ class Wire:
             if 200 <= answer.status < 300:
                 return answer.body
             failure = refusal(answer, hidden)
-        # Raised here, outside the handlers: what it came from may hold the token.
+        # Raised here, outside the handlers: the original exception may contain the token.
         raise failure
 
     async def aclose(self) -> None:
@@ -101,7 +101,7 @@ class Wire:
 
 
 def no_answer(error: TransportError, hidden: Collection[str] = ()) -> MemoryPluginError:
-    """The exception for a request that has no answer, or none that can be read."""
+    """The exception for a request without an answer, or with one that cannot be parsed."""
     reason = _without(hidden, str(error))
     if isinstance(error, Undecodable):
         return ContractViolation(f"the plugin's answer cannot be read ({reason})")
@@ -111,7 +111,7 @@ def no_answer(error: TransportError, hidden: Collection[str] = ()) -> MemoryPlug
 
 
 def refusal(answer: Answer, hidden: Collection[str] = ()) -> MemoryPluginError:
-    """The exception for an answer that is not 2xx, with the plugin's own words when it has some."""
+    """The exception for an answer that is not 2xx, with the plugin's message if it has one."""
     status = answer.status
     message, details = _envelope(answer, hidden)
     if status in (408, 429) or status >= 500:
@@ -127,7 +127,7 @@ def _envelope(answer: Answer, hidden: Collection[str]) -> tuple[str, dict[str, A
     try:
         error = Error.model_validate_json(answer.body)
     except ValidationError:
-        # It may be a proxy's page or the request echoed back; it does not belong in a log.
+        # The body may be a proxy's page or the echoed request, which do not belong in a log.
         return f"the plugin answered {answer.status} without an Error envelope", None
     return _without(hidden, error.message), _hide(hidden, error.details)
 

@@ -12,8 +12,8 @@ ROOT = Path(__file__).parents[1]
 
 
 def tell_here(console: Console) -> None:
-    """The story, with the report in this clone's `build/`."""
-    # What the embedded PostgreSQL does to its directories is not part of the story.
+    """Run the demo, with the report in this clone's `build/`."""
+    # What the embedded PostgreSQL logs about its directories is not part of the demo.
     logging.getLogger("postgres").addHandler(logging.NullHandler())
     tell(console, ROOT / "build" / "demo" / "report.html")
 

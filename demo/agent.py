@@ -1,7 +1,7 @@
 """`make demo-agent`: an agent remembers, loses its gateway for a while, and forgets on request.
 
-The model's replies are written down here. Everything else is real: the gateway, its PostgreSQL,
-what is recalled, the events, the deletion.
+The model's replies are scripted here. Everything else is real: the gateway, its PostgreSQL, what is
+recalled, the events, the deletion.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ class Story:
         *replies: ProviderReply | str,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> list[str]:
-        """One run in front of the audience; the texts that were recalled for it."""
+        """Show one run; returns the texts that were recalled for it."""
         provider = ScriptedProvider(replies)
         engine = self._load(provider, transport)
         self._show("Ada", prompt, "bold")
@@ -107,7 +107,7 @@ def _expect(holds: bool, what: str) -> None:
 
 
 async def tell(console: Console, gateway: Gateway, directory: Path) -> None:
-    """The whole story; anything that does not go as told ends it."""
+    """Run the whole demo; it ends if anything does not go as expected."""
     gateway.start()
     story = Story(console, gateway, directory)
     story.chapter(

@@ -1,4 +1,4 @@
-"""The real `memory-gateway` of the agent's demo: a process that can be killed and comes back."""
+"""The real `memory-gateway` of the agent's demo: a process that can be killed and restarted."""
 
 import os
 import re
@@ -62,7 +62,7 @@ class Gateway:
 
 
 class KilledBeforeFlush(httpx.AsyncHTTPTransport):
-    """Lets a turn through to the gateway and kills that before it can be told to flush."""
+    """Lets a turn through to the gateway and kills it before the flush."""
 
     def __init__(self, gateway: Gateway) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
-"""The legacy database of the demo: an installation with believable agents, and a few odd rows.
+"""The legacy database of the demo: an installation with realistic agents, and a few odd rows.
 
-The same every time, but for the times, which count back from now. `python -m demo.legacy URL`
-makes a small one in an empty database, to try a cutover on.
+It is the same every time, except for the times, which are relative to now. `python -m demo.legacy
+URL` creates a small one in an empty database, for trying out a cutover.
 """
 
 import argparse
@@ -39,7 +39,7 @@ class Installation:
     workspaces: list[Workspace]
     memories: list[Row]
     rejected: int
-    """How many memories no tool can carry over, because they are blank."""
+    """How many memories no tool can copy, because they are blank."""
 
 
 def imagine(memories: int, *, seed: int = 7) -> Installation:
@@ -64,7 +64,7 @@ def imagine(memories: int, *, seed: int = 7) -> Installation:
 
 
 async def create(url: str, installation: Installation) -> None:
-    """Make the legacy tables in a database and fill them; all or nothing."""
+    """Create the legacy tables in a database and fill them; all or nothing."""
     connection = await asyncpg.connect(url)
     try:
         async with connection.transaction():

@@ -1,6 +1,6 @@
 """A scripted model behind OpenAI's API: `python -m demo.model 127.0.0.1:5081`.
 
-It answers what the demo and the pages need: what it has been told about the user, or thanks.
+Its answers are what the demo and the docs need: what it was told about the user, or thanks.
 """
 
 import json
@@ -53,7 +53,7 @@ def _reply(messages: list[dict[str, str]]) -> str:
 
 @contextmanager
 def scripted_model() -> Iterator[str]:
-    """The base URL of one in this process, on a free port."""
+    """The base URL of a model in this process, on a free port."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Model) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()

@@ -1,7 +1,7 @@
 """Makes the picture of the demo for README.md: `make demo-picture`.
 
 It runs the demo, records the terminal and writes one SVG that scrolls through it, without scripts,
-fonts or anything else from outside. Readers who asked for less motion see the end of the story.
+fonts or other external resources. Readers who prefer reduced motion see the end.
 """
 
 from rich.console import Console

@@ -49,7 +49,7 @@ def recall(directory: Path, model: str) -> Iterator[str]:
                 break
         if not address:
             raise RuntimeError("memory-recall did not start:\n" + "".join(lines))
-        # Nobody else reads the log, and a full pipe would stop the server.
+        # Nothing else reads the log, and a full pipe would block the server.
         threading.Thread(target=log.read, daemon=True).start()
         yield address
     finally:
@@ -104,7 +104,7 @@ class Story:
 
 
 def main(*, wait: bool = True) -> None:
-    """Tell the story; the dashboard stays open until Ctrl-C."""
+    """Run the demo; the dashboard stays open until Ctrl-C."""
     console = Console()
     with (
         tempfile.TemporaryDirectory(prefix="recall-") as directory,

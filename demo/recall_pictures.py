@@ -78,7 +78,7 @@ def _fill(url: str) -> None:
             note = {"type": kind, "key": key, "content": content}
             owned = {"apiKeyId": owner} if owner else {}
             client.post("/api/memory", json=note | owned).raise_for_status()
-        # What a session taught is written after its answers, and counted a little later.
+        # Recall stores what it learned after the answers, and counts it a little later.
         time.sleep(3)
 
 

@@ -1,4 +1,4 @@
-"""Where the demo happens: two databases, the commands, and a console that tells the story."""
+"""What the demo runs on: two databases, the commands, and a console."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ PATIENCE = 60.0
 
 
 class Stage:
-    """Everything the story needs; made by `stage`, gone when that ends."""
+    """Everything the demo needs; created by `stage` and removed at its end."""
 
     def __init__(self, console: Console, legacy: str, memory: str, directory: Path) -> None:
         self.console = console
@@ -45,7 +45,7 @@ class Stage:
             self.console.print(sentence, highlight=False)
 
     def run(self, *command: str, expect: int, lines: int = 40) -> None:
-        """Run a command in front of the audience; any other exit code ends the demo."""
+        """Run a command and show it; any other exit code ends the demo."""
         self._prompt(" ".join(command))
         done = subprocess.run(  # noqa: S603 - our own commands
             [BIN / command[0], *command[1:]],
@@ -64,7 +64,7 @@ class Stage:
             raise SystemExit(f"the demo expected exit code {expect} here; please report it")
 
     def sql(self, url: str, statement: str, *arguments: Any) -> list[Any]:
-        """Run SQL in front of the audience."""
+        """Run SQL and show it."""
         name = "legacy" if url == self.legacy else "memory"
         self._prompt(f'psql {name} -c "{statement}"')
         return self.execute(url, statement, *arguments)
@@ -80,7 +80,7 @@ class Stage:
         return health
 
     def execute(self, url: str, statement: str, *arguments: Any) -> list[Any]:
-        """Run SQL behind the curtain."""
+        """Run SQL without showing it."""
 
         async def run() -> list[Any]:
             connection = await asyncpg.connect(url)
@@ -93,7 +93,7 @@ class Stage:
 
     @contextmanager
     def serving(self) -> Iterator[None]:
-        """The plugin, as its own process, until the end."""
+        """The plugin, as its own process, until the end of the context."""
         self._prompt("memory-plugin-postgres &")
         log = self.directory / "plugin.log"
         with log.open("w") as output:
@@ -136,7 +136,7 @@ def _named(server: str, name: str) -> str:
 
 
 def _address(process: "subprocess.Popen[bytes]", log: Path) -> str:
-    """The address in the log line with which the plugin says that it is ready."""
+    """The address in the plugin's "listening" log line."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until and process.poll() is None:
         for line in log.read_text().splitlines():

@@ -15,7 +15,7 @@ MEMORIES = 4000
 
 
 def tell(console: Console, report: Path) -> None:
-    """The whole story; leaves the harness report at `report` and nothing else."""
+    """Run the whole demo; leaves only the harness report at `report`."""
     with stage(console) as scene:
         installation = imagine(MEMORIES)
         _an_installation(scene, installation)

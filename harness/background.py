@@ -14,7 +14,7 @@ from harness.target import Target
 
 
 class BackgroundRun:
-    """All checks of the settings, side by side; starts at once and ends with `stop`."""
+    """Runs all checks of the settings concurrently; starts at once and ends with `stop`."""
 
     def __init__(self, target: Target, settings: Settings) -> None:
         self._target = target
@@ -29,16 +29,16 @@ class BackgroundRun:
         self._thread.start()
 
     def result(self, check_id: str) -> Result:
-        """Wait for the result of one check; raises `HarnessError` when there will be none."""
+        """Wait for the result of one check; raises `HarnessError` if there will be none."""
         return self._results[check_id].result()
 
     def report(self) -> Report:
-        """Wait for the end of the run; raises `HarnessError` when it had to end early."""
+        """Wait for the end of the run; raises `HarnessError` if it had to end early."""
         return self._report.result()
 
     def stop(self) -> None:
-        """Cut short what still runs, and return when everything is cleaned up."""
-        # The loop may have closed by itself between two lines of ours.
+        """Cancel what is still running, and return when everything is cleaned up."""
+        # The loop may have closed by itself in the meantime.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._task.cancel)
         self._thread.join()

@@ -31,10 +31,10 @@ CheckFunction = Callable[["Trial"], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that a plugin is held to.
+    """One requirement on a plugin.
 
-    `needs` names capabilities and extensions that the plugin must claim, and options of the
-    command line that the user must give. `alone` checks run after all others, one by one.
+    `needs` names capabilities and extensions that the plugin must claim, and command-line options
+    that the user must give. `alone` checks run after all others, one at a time.
     """
 
     id: str
@@ -70,7 +70,7 @@ class Check:
         return pattern == self.area or fnmatchcase(self.id, pattern)
 
     def belongs_to(self, profile: Profile) -> bool:
-        """Profiles grow: full has all of core, operational has all of full."""
+        """Profiles include each other: full has all of core, operational has all of full."""
         return PROFILES.index(self.profile) <= PROFILES.index(profile)
 
 
@@ -109,7 +109,7 @@ def check(
 
 
 def all_checks() -> tuple[Check, ...]:
-    """Every check there is, ordered by area and, within one, as its module lists them."""
+    """Every check, ordered by area, and within an area as in its module."""
     import harness.checks as package
 
     for module in sorted(iter_modules(package.__path__), key=lambda module: module.name):

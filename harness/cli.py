@@ -201,7 +201,7 @@ def serve_example(
 
 @contextmanager
 def _exit_codes() -> Iterator[None]:
-    """Turn what stops a command into a sentence on stderr and the exit code that belongs to it."""
+    """Turn what stops a command into a sentence on stderr and the matching exit code."""
     try:
         yield
     except HarnessError as error:
@@ -228,7 +228,7 @@ def _target(url: str | None) -> str:
 
 
 def _writable(path: Path) -> Path:
-    """Find out before a long run that its report could not be written after it."""
+    """Fail before a long run if its report could not be written after it."""
     try:
         path.touch()
     except OSError as error:

@@ -1,8 +1,8 @@
-"""The plugin's clock, seen from here: what it says now, and how sure that is.
+"""The plugin's clock as seen from here: its time, and how certain that is.
 
-The plugin decides by its own clock when something is over, and that clock may differ from
-ours by minutes. A write tells what it says: `created_at` lies between the moment the write was sent
-and the moment it was answered.
+The plugin decides by its own clock what has expired, and that clock may differ from ours by
+minutes. A write reveals it: `created_at` lies between the moment the write was sent and the moment
+it was answered.
 """
 
 import time
@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from harness.exchange import Exchange
 
-# A clock that is being corrected may run this much faster or slower than ours for a while.
+# A clock that is being adjusted may run this much faster or slower than ours for a while.
 _DRIFT = 0.01
 
 
@@ -23,16 +23,16 @@ class Sighting:
     latest: datetime
 
     def was_before(self, moment: datetime) -> bool:
-        """Certainly served before the moment."""
+        """Whether it was certainly served before the moment."""
         return self.latest < moment
 
     def was_after(self, moment: datetime) -> bool:
-        """Certainly served at the moment or after it."""
+        """Whether it was certainly served at the moment or after it."""
         return self.earliest >= moment
 
 
 class PluginClock:
-    """Turns the times of our exchanges into the plugin's time."""
+    """Converts the times of our exchanges to the plugin's time."""
 
     def __init__(self, write: Exchange, created_at: datetime) -> None:
         made = created_at.timestamp()
@@ -49,17 +49,17 @@ class PluginClock:
         )
 
     def agrees_with(self, other: "PluginClock") -> bool:
-        """Whether both can be right: a clock that was set in between moves away from itself."""
+        """Whether both readings can be right: they differ if the clock was set in between."""
         drift = _DRIFT * abs(other.read - self.read)
         return self.slowest <= other.fastest + drift and other.slowest <= self.fastest + drift
 
     def now(self) -> datetime:
-        """About what the plugin's clock says now."""
+        """About the time on the plugin's clock now."""
         return _moment(time.monotonic() + (self.slowest + self.fastest) / 2)
 
 
 def _resolution(moment: datetime) -> float:
-    """A plugin may keep its times cut to the second or the millisecond."""
+    """A plugin may truncate its times to the second or the millisecond."""
     if moment.microsecond == 0:
         return 1.0
     return 0.001 if moment.microsecond % 1000 == 0 else 0.000_001

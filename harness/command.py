@@ -12,7 +12,7 @@ _LONGEST = 300.0
 
 
 async def run_in_shell(command: str) -> None:
-    """Run a command of the user's; it has done its work when it returns with 0."""
+    """Run a command of the user; it has succeeded if it exits with 0."""
     process = await asyncio.create_subprocess_shell(
         command, stdout=PIPE, stderr=STDOUT, start_new_session=True
     )
@@ -22,7 +22,7 @@ async def run_in_shell(command: str) -> None:
 
 
 async def run_program(arguments: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str]:
-    """Run a program and answer its exit code and what it said."""
+    """Run a program and return its exit code and its output."""
     try:
         process = await asyncio.create_subprocess_exec(
             *arguments,

@@ -1,8 +1,8 @@
-"""The shortest sequence of shell commands that repeats what a check did.
+"""The shortest sequence of shell commands that reproduces what a check did.
 
-Only what bears on the failing request is kept: the changes to the namespaces and memories that
-it mentions. Ids that the plugin made, times relative to now, waits and requests that ran at
-once are written so that the sequence works again on another day.
+Only what affects the failing request is kept: the changes to the namespaces and memories that it
+mentions. Generated ids, times relative to now, waits and concurrent requests are written so that
+the sequence still works on another day.
 """
 
 import base64
@@ -43,8 +43,8 @@ def repeat(
 ) -> list[str]:
     """Commands for a shell, the last of which shows the failure.
 
-    `waits` are the moments at which the check waited on purpose, `commands` what it had the
-    shell run, and when.
+    `waits` are the moments at which the check waited on purpose, `commands` its shell commands and
+    when it ran them.
     """
     kept = relevant(exchanges)
     names = _made_ids(kept)
@@ -73,12 +73,12 @@ def _waited(earlier: Exchange, later: Exchange, waits: Sequence[float]) -> bool:
 
 
 def relevant(exchanges: Sequence[Exchange]) -> list[Exchange]:
-    """The last exchange, and the changes before it that touch what it depends on."""
+    """The last exchange, and the earlier changes to what it depends on."""
     if not exchanges:
         return []
     kept = [exchanges[-1]]
     needed = _mentions(exchanges[-1])
-    # Requests that ran at once were recorded in the order of their answers.
+    # Concurrent requests were recorded in the order of their answers.
     for exchange in sorted(exchanges[:-1], key=lambda exchange: -exchange.sent):
         if exchange.request.path in _READS or exchange.request.method == "GET":
             continue
@@ -90,7 +90,7 @@ def relevant(exchanges: Sequence[Exchange]) -> list[Exchange]:
 
 
 def _mentions(exchange: Exchange) -> set[str]:
-    """Namespaces and ids that an exchange is about."""
+    """The namespaces and ids in an exchange."""
     body = (exchange.request.body or b"").decode("utf-8", "replace")
     made = exchange.body.decode("utf-8", "replace") if exchange.status == 201 else ""
     text = f"{exchange.request.path} {body} {made}"
@@ -98,7 +98,7 @@ def _mentions(exchange: Exchange) -> set[str]:
 
 
 def _made_ids(kept: Sequence[Exchange]) -> dict[str, str]:
-    """Ids that the plugin made and a later request uses, each with a name for the shell."""
+    """Ids that the plugin generated and a later request uses, each with a shell variable."""
     names: dict[str, str] = {}
     for place, exchange in enumerate(kept):
         made = _made_id(exchange)
@@ -120,7 +120,7 @@ def _text(request: Request) -> str:
 
 
 def _series(exchanges: Sequence[Exchange]) -> tuple[int, str | None]:
-    """How many requests from the first on are the same but for one number that counts up."""
+    """How many requests, from the first on, differ only in one number that counts up."""
     first = exchanges[0].request
     size, start, span = 1, 0, None
     for offset, exchange in enumerate(exchanges[1:], start=1):
@@ -139,14 +139,14 @@ def _series(exchanges: Sequence[Exchange]) -> tuple[int, str | None]:
             break
         start, span = counted
         size += 1
-    # A request without an id makes a new memory each time; the sequence must show its answer.
+    # A request without an id creates a new memory each time; the sequence must show its answer.
     if size < 4:
         return 1, None
     return size, None if span is None else f"{start}:{span}"
 
 
 def _counted(first: str, other: str, offset: int) -> tuple[int, int] | None:
-    """Where the one number stands that is `offset` higher in the other text."""
+    """The position of the one number that is `offset` higher in the other text."""
     ours, theirs = _NUMBER.split(first), _NUMBER.split(other)
     if ours != theirs:
         return None
@@ -227,7 +227,7 @@ def _join(url: str, quoted: str) -> str:
 
 
 def _quote(text: str, names: dict[str, str]) -> str:
-    """In single quotes, with the shell's name for each id that the plugin made."""
+    """In single quotes, with the shell variable for each id that the plugin generated."""
     quoted = "'" + text.replace("'", "'\"'\"'") + "'"
     for made, name in names.items():
         quoted = quoted.replace(made, f"'\"${name}\"'")
@@ -235,7 +235,7 @@ def _quote(text: str, names: dict[str, str]) -> str:
 
 
 def _relative(quoted: str, exchange: Exchange) -> str:
-    """Times near the moment of the request become times near the moment of its repetition."""
+    """Times close to that of the request become times relative to when it is repeated."""
 
     def from_now(match: re.Match[str]) -> str:
         try:

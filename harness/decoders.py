@@ -1,8 +1,8 @@
 """Where the ordinary JSON decoders of Go, Rust, Java, Node and Python differ.
 
-The contract allows either there: an integral float where an integer is asked, null for an optional
-field of a search or a listing, numbers at the edge of what a 32-bit float holds. A request with one
-of these may be accepted or refused, and neither is held against a plugin.
+The contract leaves these to the plugin: an integral float for an integer, null for an optional
+field of a search or a listing, numbers at the limit of a 32-bit float. A request with one of these
+may be accepted or refused; neither is a failure.
 """
 
 import json
@@ -19,7 +19,7 @@ _NULL_HAS_A_MEANING = {
 
 
 def decoders_differ(operation: str, body: bytes | None) -> bool:
-    """Whether ordinary decoders disagree about this body."""
+    """Whether common decoders disagree about this body."""
     try:
         value = json.loads(body or b"")
     except ValueError:

@@ -3,13 +3,13 @@
 HarnessError
 ├── ConfigurationError   the user's input: an unknown check, an unreadable file; exit code 2
 ├── Unreachable          no memory plugin responds at the address; exit code 3
-├── ForeignNamespace     a request that names a namespace of somebody else; it was not sent
-└── Failure              raised by a check: the plugin broke the check's sentence
+├── ForeignNamespace     a request to a namespace that is not ours; it was not sent
+└── Failure              raised by a check: the plugin breaks the contract
 """
 
 
 class HarnessError(Exception):
-    """The root: the message is a sentence for the reader of the terminal."""
+    """The base class: the message is a sentence for the terminal."""
 
 
 class ConfigurationError(HarnessError):
@@ -21,13 +21,13 @@ class Unreachable(HarnessError):
 
 
 class ForeignNamespace(HarnessError):
-    """A mistake in the harness: a check was about to use a namespace that is not the run's own."""
+    """A bug in the harness: a check was about to use a namespace that is not the run's own."""
 
 
 class Failure(HarnessError):
-    """The plugin broke the contract: what was expected, and what came instead.
+    """The plugin breaks the contract: what was expected, and what came instead.
 
-    `rests_on` names the check that is about what failed, when that was only a preparation here.
+    `rests_on` names the check that tests what failed, if that was only a preparation here.
     """
 
     def __init__(self, expected: str, got: str, rests_on: str | None = None) -> None:

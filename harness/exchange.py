@@ -1,4 +1,4 @@
-"""HTTP that remembers: every request of a check and its answer, for the report."""
+"""HTTP with a record of every request of a check and its answer, for the report."""
 
 import asyncio
 import json
@@ -33,9 +33,9 @@ class Request:
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request, its answer and when both were, in seconds of a clock that never jumps.
+    """A request, its answer and the times of both on a monotonic clock.
 
-    `at` is when it was sent on the clock on the wall.
+    `at` is the wall-clock time at which it was sent.
     """
 
     request: Request
@@ -48,7 +48,7 @@ class Exchange:
 
     @property
     def json(self) -> Any:
-        """The body as JSON; a Failure when it is something else."""
+        """The body as JSON; a Failure if it is not JSON."""
         try:
             return json.loads(self.body)
         except (ValueError, RecursionError):
@@ -56,7 +56,7 @@ class Exchange:
 
     @property
     def object(self) -> dict[str, Any]:
-        """The body as a JSON object; a Failure when it is something else."""
+        """The body as a JSON object; a Failure if it is not one."""
         value = self.json
         if not isinstance(value, dict):
             raise Failure("a body that is a JSON object", self.shown)
@@ -64,7 +64,7 @@ class Exchange:
 
     @property
     def shown(self) -> str:
-        """The answer for people: status and the start of the body."""
+        """The answer in readable form: status and the start of the body."""
         text = self.body.decode("utf-8", "backslashreplace")
         text = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(self.body)} bytes)"
         return f"{self.status} {text}".rstrip()
@@ -86,7 +86,7 @@ class Exchange:
         return self
 
     def envelope(self) -> Error:
-        """The Error envelope of an answer that is not 2xx; a Failure when it is none."""
+        """The Error envelope of an answer that is not 2xx; a Failure if it is not one."""
         try:
             return parse(Error, self.body)
         except MemoryPluginError as error:
@@ -96,8 +96,8 @@ class Exchange:
 class Wire:
     """The one connection to a plugin that all checks of a run share.
 
-    At most 100 requests are under way; the others wait here, where their time does not count
-    yet, so that a busy harness does not look like a slow plugin.
+    At most 100 requests are in flight; the others wait here, before their time is measured, so that
+    a busy harness does not look like a slow plugin.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Wire:
         headers: Mapping[str, str],
         why_it_broke: Callable[[], str | None] | None = None,
     ) -> None:
-        # Only an application in this process can say more than its answer does.
+        # Only an application in this process can tell more than its answer does.
         self.why_it_broke = why_it_broke or (lambda: None)
         self.transport = transport
         self.headers = dict(headers)
@@ -122,14 +122,14 @@ class Recorder:
         self.exchanges: list[Exchange] = []
         self.waits: list[float] = []
         self.commands: list[tuple[float, str]] = []
-        """What the check had the shell run, and when."""
+        """The shell commands that the check ran, and when."""
 
     def why_it_broke(self) -> str | None:
         """What the plugin raised instead of its last answer, if it runs in this process."""
         return self._wire.why_it_broke()
 
     async def send(self, request: Request) -> Exchange:
-        """The exchange, whatever the status; NoAnswer when there is no answer in time."""
+        """The exchange, whatever the status; NoAnswer if there is no answer in time."""
         wire = self._wire
         headers: Mapping[str, str] = {}
         async with wire.slots:

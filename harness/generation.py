@@ -1,8 +1,8 @@
 """Cases that schemathesis makes from the OpenAPI document, kept inside namespaces of our own.
 
-Schemathesis only makes the cases. They are sent like those of any other check, and judged by the
-types of the contract: what fits them must be accepted, what does not must be refused with 400, and
-every answer must have the shape that the document declares for it.
+Schemathesis only generates the cases. They are sent like those of any other check, and judged by
+the types of the contract: valid requests must be accepted, invalid ones refused with 400, and every
+answer must have the shape that the document declares for it.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ _SHRINKING_SECONDS = 15.0
 _ATTEMPTS = 3
 _NO_SEGMENTS = ("", ".", "..")
 _METHODS = ("get", "put", "post", "patch", "delete")
-# What a plugin may answer to a request that fits the contract, beside 413.
+# What a plugin may answer to a valid request, in addition to 413.
 _ACCEPTED: dict[str, tuple[type[WireModel] | None, set[int]]] = {
     "getHealth": (None, {200}),
     "putNamespace": (NamespaceUpsert, {200}),
@@ -69,7 +69,7 @@ _ACCEPTED: dict[str, tuple[type[WireModel] | None, set[int]]] = {
     "writeMemory": (MemoryWrite, {201, 403, 404}),
     "searchMemories": (SearchRequest, {200}),
     "forgetMemory": (ForgetRequest, {204, 403, 404}),
-    # A cursor that the plugin did not make is refused.
+    # A cursor that the plugin did not return is refused.
     "listMemories": (ListRequest, {200, 400}),
     "countMemories": (CountRequest, {200}),
     "getMemory": (None, {200, 403, 404}),
@@ -83,7 +83,7 @@ _one_at_a_time = threading.Lock()
 
 
 async def in_thread(work: Callable[[threading.Event], None]) -> None:
-    """Run a generator, which is synchronous, without stopping the other checks.
+    """Run a generator, which is synchronous, without blocking the other checks.
 
     When the run is cut short the event tells `work` to stop, and nothing is sent after that.
     """
@@ -105,7 +105,7 @@ async def in_thread(work: Callable[[threading.Event], None]) -> None:
 
 
 class Generator:
-    """Makes cases for one check and plays them against the plugin, from a thread."""
+    """Generates cases for one check and sends them to the plugin, from a thread."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class Generator:
             yield generate_one(strategy)
 
     def coverage(self, operation: Operation) -> Iterator[AnyCase]:
-        """Every keyword of the schema, at and beyond its borders."""
+        """Every keyword of the schema, at and beyond its limits."""
         config = self._schema.config.generation_for(operation=operation, phase="coverage")
         yield from CoverageGenerator(
             operation=operation,
@@ -163,7 +163,7 @@ class Generator:
         )
 
     def fuzz(self, operation: Operation) -> None:
-        """Random cases that fit and that do not fit; a failure is shrunk to a small one."""
+        """Random valid and invalid cases; a failing one is shrunk."""
         modes = [operation.as_strategy(generation_mode=mode) for mode in GenerationMode]
         failing: set[str] = set()
         attempts = 0
@@ -190,7 +190,7 @@ class Generator:
         try:
             test()
         except hypothesis.errors.Unsatisfiable:
-            return  # an operation without input has nothing that does not fit
+            return  # an operation without input has no invalid cases
         except hypothesis.errors.HypothesisException:
             self._raise_failure()
             raise
@@ -207,14 +207,14 @@ class Generator:
 
             def call(self, case: AnyCase, **_: Any) -> Response:
                 if isinstance(case.body, dict):
-                    # Most times are in the past, and what has expired leads nowhere.
+                    # Most times are in the past, and expired memories lead nowhere.
                     case.body.pop("expires_at", None)
                 return generator.response(generator.play(case))
 
             def validate_response(self, *_: Any, **__: Any) -> None:
                 """Every answer has been judged when it came."""
 
-        # To shrink a walk takes minutes, and its last steps show what is wrong.
+        # Shrinking a walk takes minutes, and its last steps show what is wrong.
         unshrunk = hypothesis.settings(self.settings, phases=[hypothesis.Phase.generate])
         for attempt in range(_ATTEMPTS):
             seed = self._trial.settings.seed + attempt
@@ -230,20 +230,20 @@ class Generator:
         self._trial.warn("no walk along the links of the document came to its end")
 
     def _raise_failure(self) -> None:
-        """Raise the plugin's fault that Hypothesis found and could not repeat, if there is one."""
+        """Raise the failure that Hypothesis found but could not repeat, if there is one."""
         if self._failure is not None:
             self._trial.wire.exchanges[:] = self._failing
             raise self._failure
 
     def clear(self) -> None:
-        """Empty the namespaces, so that one walk is like another."""
+        """Empty the namespaces, so that every walk starts the same way."""
         for name in self._names:
             self._send("DELETE", f"/v1/namespaces/{name}", None)
         for name in self._names[:-1]:
             self._send("PUT", f"/v1/namespaces/{name}", body_of({"kind": "custom"}))
 
     def start_over(self) -> None:
-        """What was sent before has nothing to do with what comes; leave it out of a report."""
+        """Drop what was sent before from the report: the next case does not depend on it."""
         del self._trial.wire.exchanges[self._setup :]
 
     def play(self, case: AnyCase) -> Exchange | None:
@@ -313,7 +313,7 @@ class Generator:
         fits_path = parameter is None or _fits_path(kind, parameter)
         if operation == "getMemory":
             fits_path = fits_path and _fits_path(NamespaceName, query.get("namespace"))
-        # A field that the plugin may ignore may be wrong, or may be refused.
+        # A field that the plugin may ignore may be invalid, or may be refused.
         verdicts = {_fits_model(model, body), _fits_model(model, self._claimed(model, body))}
         if either:
             verdicts = {True, False}
@@ -321,7 +321,7 @@ class Generator:
         if fits_path and True in verdicts:
             allowed |= accepted
         if not fits_path or False in verdicts:
-            # Whether the path or the body is looked at first is the plugin's choice.
+            # Whether the path or the body is validated first is the plugin's choice.
             allowed |= {400} | (accepted & {404})
         return allowed
 
@@ -379,7 +379,7 @@ class Generator:
         return adapted
 
     def _offered(self, item: dict[str, Any]) -> dict[str, Any]:
-        """The operations or properties that belong to no extension, or to one that is claimed."""
+        """The operations or properties of no extension, or of one that is claimed."""
         return {
             name: part
             for name, part in item.items()
@@ -404,16 +404,16 @@ class Generator:
         for key, value in parameters.items():
             plain = decoded(str(value))
             ours = PATH_PART.sub(lambda part: str(self._own(part[0])), plain)
-            # What names nothing goes as it was made: odd encodings are part of the case.
+            # A segment without a name is sent as generated: odd encodings are part of the case.
             owned[key] = value if ours == plain else quote(ours, safe="")
         return owned
 
     def _own_name(self, name: str) -> str:
-        """One of our names: of the same length at the border, and beyond it too long as well."""
+        """One of our names: of the same length at the limit, and too long beyond it."""
         if name in self._names or name in self._long_names.values():
             return name
         if len(name) > LONGEST_NAME:
-            # Not for a plugin to accept, but one that does is cleaned up all the same.
+            # No plugin should accept it, but if one does, it is cleaned up.
             too_long = self._long_names[LONGEST_NAME].ljust(len(name), "0")
             self._trial.own(too_long)
             return too_long
@@ -421,7 +421,7 @@ class Generator:
 
 
 def _drop_links(document: dict[str, Any]) -> None:
-    """Remove the links to operations that the document has no more."""
+    """Remove the links to operations that are no longer in the document."""
     operations = [op for item in document["paths"].values() for op in item.values()]
     operations = [operation for operation in operations if "operationId" in operation]
     known = {operation["operationId"] for operation in operations}
@@ -467,7 +467,7 @@ def _fits_path(kind: Any, value: object) -> bool:
 
 
 def _size(exchanges: list[Exchange]) -> int:
-    """How much the last request of a failure has for its reader to read."""
+    """How long the last request of a failure is for its reader."""
     request = exchanges[-1].request
     return len(request.path) + len(request.body or b"")
 

@@ -1,9 +1,8 @@
 """The run's own namespaces: their names, where they are recorded, and how they are deleted.
 
-Every name is `custom:conformance.<run>.<number>`, with a suffix for checks of names as such. The
-plugin itself keeps notes of which names a run may have used, in the namespace
-`custom:conformance.runs`, so that what a killed run left can be removed from any machine.
-Nothing else is ever deleted.
+Every name is `custom:conformance.<run>.<number>`, with a suffix for checks of names. The plugin
+itself stores notes of which names a run may have used, in the namespace `custom:conformance.runs`,
+so that what a killed run left can be removed from any machine. Nothing else is ever deleted.
 """
 
 import asyncio
@@ -36,7 +35,7 @@ class Ledger:
         self.open: set[str] = set()
         self.notes: list[str] = []
         self.no_memories: Exchange | None = None
-        """How the plugin refused a memory, if its deletion could not be tried for that reason."""
+        """How the plugin refused a memory, if deleting one could not be tested for that reason."""
         self._wire = wire
         self._noted = 0
         self._next = 0
@@ -47,14 +46,14 @@ class Ledger:
         return f"custom:conformance.{self.run}."
 
     def owns(self, name: str) -> bool:
-        """True for the names that this run, and nobody else, may use."""
+        """True for the names that only this run may use."""
         return name.startswith(self.prefix) or name in backfilled_by(self.run)
 
     def guard(self, request: Request) -> None:
-        """Raise, so that nothing is sent, if what the request makes might not be ours to delete.
+        """Raise, so that nothing is sent, if the request may create what is not ours to delete.
 
-        `ForeignNamespace` if it names a namespace of somebody else. `Failure` if it writes a memory
-        and whether those can be deleted could not be tried.
+        `ForeignNamespace` if it names a namespace that is not ours. `Failure` if it writes a memory
+        and deleting memories could not be tested.
         """
         foreign = sorted(name for name in names_in(request) if not self.owns(name))
         if foreign:
@@ -82,22 +81,20 @@ class Ledger:
         return name
 
     async def workspaces(self) -> list[UUID]:
-        """Ids that are this run's own, for namespaces that a backfill names after them."""
+        """Workspace ids of this run, for namespaces that a backfill names after them."""
         await self._write_note("namespaces of workspaces")
         ids = workspaces_of(self.run)
         self.open |= backfilled_by(self.run)
         return ids
 
     async def write_down(self) -> None:
-        """Leave a note in the plugin before more numbers are used than the last note says."""
+        """Write a note to the plugin before more numbers are used than the last note covers."""
         if self._next + _BLOCK // 2 >= self._noted:
             self._noted += _BLOCK
             await self._write_note(f"the numbers below {self._noted}")
 
     async def _write_note(self, what: str) -> None:
-        """A plugin that cannot keep a note is about to fail its checks; the run continues, and
-        cleans up by itself unless it is killed.
-        """
+        """If it fails, the run continues: it cleans up by itself unless it is killed."""
         note = {
             "content": f"run {self.run} may use {what}",
             "kind": "checkpoint",
@@ -113,7 +110,7 @@ class Ledger:
                 return
 
     async def close(self) -> list[str]:
-        """Delete what is open and the notes; answer the names that could not be deleted."""
+        """Delete what is left and the notes; returns the names that could not be deleted."""
         left = await self.remove(self.open)
         if not left:
             for note in self.notes:
@@ -126,7 +123,7 @@ class Ledger:
         return left
 
     async def remove(self, names: set[str]) -> list[str]:
-        """Delete namespaces of this run; answer those that are still there."""
+        """Delete namespaces of this run; returns those that are still there."""
         slots = asyncio.Semaphore(_AT_ONCE)
 
         async def one(name: str) -> str | None:
@@ -143,11 +140,11 @@ class Ledger:
         path = f"/v1/namespaces/{name}"
         answer = await self._send("DELETE", path)
         if answer is not None and answer.status == 404:
-            # An expired namespace answers 404 while its rows are kept for a rescue.
+            # An expired namespace gets 404 while its rows are kept in case it is restored.
             rescue = await self._send("PATCH", path, {"expires_at": None})
             if rescue is not None and rescue.status == 200:
                 answer = await self._send("DELETE", path)
-        # A name that no plugin may hold is refused instead of not found.
+        # An invalid name is refused instead of not found.
         absent = {404} if is_name(name) else {400, 404}
         return answer is not None and answer.status in {204, *absent}
 
@@ -161,13 +158,13 @@ class Ledger:
 
 
 def writes_memories(request: Request) -> bool:
-    """True for the two endpoints that make memories."""
+    """True for the two endpoints that create memories."""
     return request.method == "POST" and request.path.endswith(("/memories", "/memories/batch"))
 
 
 @dataclass(frozen=True)
 class Note:
-    """What a run that is going on, or was killed, has written down."""
+    """What a run that is in progress, or was killed, has noted."""
 
     memory: str
     run: str
@@ -175,7 +172,7 @@ class Note:
 
 
 async def _memories_of_runs(wire: Recorder) -> list[tuple[str, str]] | None:
-    """Id and content of all that is in the namespace of notes; None when it cannot be read."""
+    """The ids and contents in the namespace of notes; None if it cannot be read."""
     try:
         body = body_of({"namespaces": [RUNS], "limit": 100})
         found = (await wire.send(Request("POST", "/v1/search", body))).object["memories"]
@@ -185,7 +182,7 @@ async def _memories_of_runs(wire: Recorder) -> list[tuple[str, str]] | None:
 
 
 async def read_notes(wire: Recorder) -> list[Note]:
-    """The notes that have not been taken back."""
+    """The notes that have not been deleted."""
     return [
         Note(memory, match[1], _names_in(match))
         for memory, content in await _memories_of_runs(wire) or []
@@ -203,7 +200,7 @@ def _names_in(note: re.Match[str]) -> frozenset[str]:
 
 
 def workspaces_of(run: str) -> list[UUID]:
-    """Ids that only this run can have made, and that can be made again from its name."""
+    """Ids that only this run uses, and that can be derived from its name."""
     return [uuid5(NAMESPACE_URL, f"custom:conformance.{run} {n}") for n in range(_WORKSPACES)]
 
 
@@ -215,7 +212,7 @@ def backfilled_by(run: str) -> frozenset[str]:
 
 
 async def clean_up(wire: Recorder) -> tuple[list[str], list[str]]:
-    """Remove what the runs of all notes left; answer their ids, and the names still there."""
+    """Remove what the runs of all notes left; returns their ids, and the names still there."""
     runs: dict[str, Ledger] = {}
     for note in await read_notes(wire):
         ledger = runs.setdefault(note.run, Ledger(wire, note.run))

@@ -1,4 +1,4 @@
-"""A small legacy installation in a database of its own, for a backfill to copy."""
+"""A small legacy installation in its own database, for a backfill to copy."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -17,11 +17,11 @@ _SCOPES = ("LOCAL", "TEAM", "GLOBAL")
 
 @dataclass(frozen=True)
 class Legacy:
-    """Where the installation is, and what a backfill must find there."""
+    """The installation's address, and what a backfill must find there."""
 
     url: str
     memories: dict[UUID, tuple[str, str]]
-    """By id: the namespace that it belongs to, and its content."""
+    """The namespace and the content of each memory, by id."""
 
 
 @asynccontextmanager
@@ -64,7 +64,7 @@ async def _fill(url: str, workspaces: Sequence[UUID]) -> dict[UUID, tuple[str, s
             scope = _SCOPES[number % len(_SCOPES)]
             namespace = {
                 "LOCAL": f"workspace:{workspace}",
-                # The root is everybody's parent, and its own team.
+                # The root is the parent of all, and its own team.
                 "TEAM": f"team:{root}",
                 "GLOBAL": f"org:{root}",
             }[scope]

@@ -11,19 +11,19 @@ from contract import NAMESPACE_PATTERN
 from harness.exchange import Request
 
 LONGEST_NAME = 256
-# What a server or a proxy may take for one part of a path once it has decoded it.
+# What a server or a proxy may treat as one part of a path after decoding it.
 PATH_PART = re.compile(r"[^/?#=&]+")
 _NAME = re.compile(NAMESPACE_PATTERN)
 _FIELDS = ("namespace", "namespaces", "requested_by_namespace")
 
 
 def looks_like_a_name(text: str) -> bool:
-    """True for what has the pattern of a namespace's name, even if it is too long for one."""
+    """True for what has the pattern of a namespace's name, even if it is too long."""
     return _NAME.fullmatch(text) is not None
 
 
 def is_name(text: str) -> bool:
-    """True for what may be the name of a namespace that somebody has."""
+    """True for what may be the name of an existing namespace."""
     return len(text) <= LONGEST_NAME and looks_like_a_name(text)
 
 
@@ -39,13 +39,13 @@ def names_in(request: Request) -> set[str]:
     found = set(filter(is_name, PATH_PART.findall(decoded(request.path))))
 
     def look(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        # Pair by pair: of a repeated key, some plugins read the first.
+        # Pair by pair, because some plugins use the first of a repeated key.
         for key, value in pairs:
             if key in _FIELDS:
                 found.update(filter(is_name, _texts(value)))
         return dict(pairs)
 
-    # What cannot be read names nothing, but what was seen before the fault counts.
+    # Invalid JSON names nothing, but names before the error count.
     with suppress(ValueError, RecursionError):
         json.loads(request.body or b"null", object_pairs_hook=look)
     return found

@@ -22,7 +22,7 @@ _VERDICT_STYLES = {"conformant": "bold green", "not conformant": "bold red"}
 
 
 class Progressed:
-    """A reporter that draws a progress bar, names what goes wrong at once, and sums up."""
+    """A reporter that draws a progress bar, prints failures at once, and sums up."""
 
     def __init__(self, console: Console, *, live: bool) -> None:
         self._console = console
@@ -61,7 +61,7 @@ class Progressed:
 
 
 def summarise(report: Report, console: Console) -> None:
-    """What is wrong and how to repeat it, a table by area, the verdict last."""
+    """The failures and how to reproduce them, a table by area, then the verdict."""
     for result in report.failures():
         _explain(result, console)
         if blocked := report.blocked_by(result.id):
@@ -107,7 +107,7 @@ def _explain(result: Result, console: Console) -> None:
 
 
 def _safe(text: str) -> str:
-    """What a plugin said, as plain text: without our markup and terminal commands."""
+    """Text from a plugin, without markup and terminal control characters."""
     return escape(printable(text))
 
 

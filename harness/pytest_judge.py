@@ -1,4 +1,4 @@
-"""What pytest makes of the results: passed, failed, skipped, an error or a warning."""
+"""Results as pytest outcomes: passed, failed, skipped, an error or a warning."""
 
 import warnings
 from collections.abc import Callable, Collection
@@ -22,7 +22,7 @@ class ConformanceWarning(UserWarning):
 
 
 class SelectedRun:
-    """The checks that the session selected, and what pytest is to make of their results."""
+    """The checks that the session selected, and their results as pytest outcomes."""
 
     def __init__(self, target: Target, settings: Settings, selected: Collection[str]) -> None:
         left_out = [check.id for check in settings.checks() if check.id not in selected]
@@ -32,7 +32,7 @@ class SelectedRun:
         self.stop = self._background.stop
 
     def result(self, check_id: str) -> Result:
-        """The result of a check that was judged; skips or errs when it was not."""
+        """The result of a check; skips or errors if it was not judged."""
         result = self._wait(lambda: self._background.result(check_id))
         if result.outcome == "error":
             pytest.fail(story(result), pytrace=False)
@@ -51,7 +51,7 @@ class SelectedRun:
             reason = str(error)
         if self._told:
             pytest.skip(f"not run: {reason}")
-        # Once is enough: a hundred times the same sentence hides it.
+        # Only once: the same sentence a hundred times would be overlooked.
         self._told = True
         pytest.fail(reason, pytrace=False)
 

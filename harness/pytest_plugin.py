@@ -4,9 +4,9 @@
 
 or, in a test module, a class that starts the plugin itself: see `ConformanceSuite`.
 
-The checks run side by side in the background; each test waits for its own result. A check that
-does not apply is skipped; a `should` that is not met is a warning, which `-W error` does not turn
-into a failure. The last test is the verdict: a session of skips must not look conformant.
+The checks run concurrently in the background; each test waits for its own result. A check that does
+not apply is skipped; an unmet `should` is a warning, which `-W error` does not turn into a failure.
+The last test is the verdict: a session of skips must not look conformant.
 """
 
 import os
@@ -29,7 +29,7 @@ _SUITE = pytest.StashKey["UrlSuite"]()
 
 @pytest.mark.memory_plugin_check
 class ConformanceSuite:
-    """Subclass it, with a fixture `memory_plugin` that lives as long as the class.
+    """Subclass it, with a class-scoped fixture `memory_plugin`.
 
         class TestMyPlugin(ConformanceSuite):
             settings = Settings(profile="core")
@@ -40,9 +40,9 @@ class ConformanceSuite:
                 with my_plugin_on_a_free_port() as url:
                     yield url
 
-    The fixture gives a URL, `unix:/path` or an ASGI application. It may also stand in the module
-    or in a conftest.py. `settings` are the options of a run, the commands of the operational
-    profile included. With pytest-xdist, `--dist loadscope` keeps the checks together.
+    The fixture returns a URL, `unix:/path` or an ASGI application. It may also be in the module or
+    in a conftest.py. `settings` are the options of a run, the commands of the operational profile
+    included. With pytest-xdist, `--dist loadscope` keeps the checks together.
     """
 
     settings: ClassVar[Settings] = Settings()
@@ -141,7 +141,7 @@ class VerdictItem(UrlItem):
 
 
 class NothingRun:
-    """Sees to it that a session which asked for checks and judged none does not pass."""
+    """Makes a session fail that asked for checks and judged none."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._asked = bool(config.option.memory_plugin_url) and not config.option.collectonly
@@ -165,7 +165,7 @@ class NothingRun:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of `memory-harness run` that make sense here."""
     group = parser.getgroup("memory-plugin", "conformance of a memory plugin")
-    # An installed distribution has added them already, by its entry point.
+    # An installed distribution has already added them through its entry point.
     with suppress(ValueError):
         group.addoption(
             "--memory-plugin-url",
@@ -185,7 +185,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """Whom, and what repeats it."""
+    """The plugin under test, and the seed."""
     option = config.option
     if not option.memory_plugin_url:
         return None
@@ -234,7 +234,7 @@ def _given(value: float | None, default: float) -> Any:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Also after Ctrl-C: leave nothing in the plugin."""
+    """Clean up in the plugin, also after Ctrl-C."""
     suite = session.stash.get(_SUITE, None)
     if suite is not None:
         suite.stop()

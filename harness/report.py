@@ -36,11 +36,11 @@ class _Part(BaseModel):
 
 
 class Result(_Part):
-    """What became of one check.
+    """The result of one check.
 
-    `expected`, `got` and `curl` are there when it failed; `message` says why it did not
-    pass. `curl` is the shortest sequence of commands that repeats the failure. A check that
-    is `blocked` failed because of the checks in `blocked_by`, which failed, too.
+    `expected`, `got` and `curl` are set if it failed; `message` says why it did not pass. `curl` is
+    the shortest sequence of commands that reproduces the failure. A check that is `blocked` failed
+    because of the checks in `blocked_by`, which failed, too.
     """
 
     id: str
@@ -58,7 +58,7 @@ class Result(_Part):
 
 
 class Plugin(_Part):
-    """Who was tested, in its own words; nothing here identifies a person or holds a secret."""
+    """What the plugin says about itself; nothing here identifies a person or contains a secret."""
 
     url: str
     version: Said | None = Field(description="The contract version that it says it speaks.")
@@ -80,7 +80,7 @@ class Comparison(_Part):
 
 
 class Report(_Part):
-    """One run: who tested whom, with what, and what came out."""
+    """One run: the plugin, the harness, the settings and the results."""
 
     model_config = ConfigDict(
         json_schema_extra={"$schema": "https://json-schema.org/draft/2020-12/schema"}
@@ -107,12 +107,12 @@ class Report(_Part):
 
     @property
     def exit_code(self) -> int:
-        """What the command exits with; a regression since the baseline is never 0."""
+        """The exit code of the command; never 0 after a regression from the baseline."""
         code = EXIT_CODES[self.verdict]
         return 1 if code == 0 and self.baseline and self.baseline.regressions else code
 
     def failures(self) -> list[Result]:
-        """What stands between the plugin and conformance, what blocks most of the others first."""
+        """What keeps the plugin from conformance; what blocks most other checks comes first."""
         found = [result for result in self.results if result.outcome in ("fail", "error")]
         return sorted(found, key=lambda result: -len(self.blocked_by(result.id)))
 
@@ -148,7 +148,7 @@ def load_report(path: Path) -> Report:
 
 
 def compare(results: list[Result], earlier: Report) -> Comparison:
-    """What got worse, what got better, what came and went since an earlier report."""
+    """What got worse or better, and which checks are new or gone since an earlier report."""
     then = {result.id: result.outcome for result in earlier.results}
     now = {result.id: result.outcome for result in results}
     both = [name for name in now if name in then]

@@ -1,12 +1,11 @@
-"""Which check blocks which, so that one fault is not reported as twenty.
+"""Which check blocks which, so that one defect is not reported as twenty.
 
-A check that fails is *blocked* when it rests on another one that fails, too: what it holds a plugin
-to was not shown either way. `rests_on` of a `Failure` names the check whose subject was only a
-preparation; the table below names those for which a status or a stored value was expected that
-another check is about.
+A failed check is *blocked* if it depends on another one that also failed: its own requirement was
+not tested either way. `rests_on` of a `Failure` names the check of a failed preparation; the table
+below is for checks that expect a status or a stored value that another check tests.
 """
 
-# Each root, and the checks whose failure says nothing while the root fails.
+# Each root, and the checks whose failure means nothing while the root fails.
 _BLOCKS: dict[str, tuple[str, ...]] = {
     "namespaces.put-keeps-what-is-absent": (
         "concurrency.patches-of-different-fields",

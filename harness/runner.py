@@ -53,11 +53,11 @@ def run(
     reporters: Sequence[Reporter] = (),
     baseline: Report | None = None,
 ) -> Report:
-    """Hold a plugin to the contract and report on it.
+    """Check a plugin against the contract and report the results.
 
     `target` is a URL, `unix:/path`, or an ASGI application, which is then run in this process.
-    Raises `ConfigurationError` for options that make no sense and `Unreachable` when no
-    plugin answers; everything that the plugin does wrong is in the report.
+    Raises `ConfigurationError` for invalid options and `Unreachable` if no plugin answers;
+    everything that the plugin does wrong is in the report.
     """
     return asyncio.run(run_async(target, settings, reporters=reporters, baseline=baseline))
 
@@ -69,7 +69,7 @@ async def run_async(
     reporters: Sequence[Reporter] = (),
     baseline: Report | None = None,
 ) -> Report:
-    """`run` for callers that have an event loop already."""
+    """`run` for callers that already have an event loop."""
     settings = settings or Settings()
 
     def emit(event: Event) -> None:
@@ -107,7 +107,7 @@ async def run_async(
 async def _attempt_all(
     session: Session, checks: Sequence[Check], emit: Callable[[Event], None]
 ) -> list[Result]:
-    """Results in the order of the checks; those that must be alone run after all others."""
+    """Results in the order of the checks; those that must run alone come after all others."""
 
     async def one(check: Check) -> Result:
         result = await session.attempt(check)

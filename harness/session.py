@@ -1,4 +1,4 @@
-"""A plugin under test: connected, identified, proven safe, and cleaned up afterwards."""
+"""A plugin under test: connected, identified, safe to test, and cleaned up afterwards."""
 
 import asyncio
 import random
@@ -25,12 +25,12 @@ SAFETY = "safety.deletes-what-it-made"
 _HEALTH = Request("GET", "/v1/health", None)
 _SHOWN = 300
 _BAD_REQUEST, _CREATED = 400, 201
-# What the models in use make.
+# The dimensions of common models.
 _COMMON_DIMENSIONS = (384, 512, 768, 1024, 1536, 2048, 3072)
 
 
 class Session:
-    """Runs checks, in any order and at the same time, and answers a Result for each."""
+    """Runs checks, in any order and concurrently, and returns a Result for each."""
 
     def __init__(self, wire: Wire, target: Target, plugin: Plugin, settings: Settings) -> None:
         self.settings = settings
@@ -47,11 +47,11 @@ class Session:
 
     @property
     def run(self) -> str:
-        """The part of the namespaces' names that is this run's own."""
+        """The part of the namespaces' names that identifies this run."""
         return self._ledger.run
 
     async def prove_safety(self) -> Result:
-        """Before anything else: can the harness delete what it makes? It stops if not."""
+        """Test first whether the harness can delete what it creates; stop if it cannot."""
         check = find_check(SAFETY)
         assert check is not None  # noqa: S101 (the registry is ours)
         await self._ledger.write_down()
@@ -85,7 +85,7 @@ class Session:
             await self._ledger.remove({name})
 
     async def attempt(self, check: Check) -> Result:
-        """Run one check, if it can and may be run; what the plugin does wrong is in the Result."""
+        """Run one check, if possible and allowed; what the plugin does wrong is in the Result."""
         if check.id == SAFETY and self.proof is not None:
             return self.proof
         found, failure = await self._attempted(check)
@@ -214,7 +214,7 @@ def _embedded(path: str, dimension: int) -> Request:
 
 @asynccontextmanager
 async def open_session(target: Target, settings: Settings) -> AsyncIterator[Session]:
-    """Connect, find out who answers, prove safety; delete everything at the end, come what may."""
+    """Connect, identify the plugin, prove safety; delete everything at the end in any case."""
     async with connect(target, settings.token) as wire:
         plugin = await identify(Recorder(wire, settings.timeout), describe(target))
         session = Session(wire, target, plugin, settings)
@@ -227,7 +227,7 @@ async def open_session(target: Target, settings: Settings) -> AsyncIterator[Sess
 
 
 async def identify(wire: Recorder, url: str) -> Plugin:
-    """Who answers at the address, or Unreachable with a sentence that helps."""
+    """What the plugin says about itself, or Unreachable with a helpful message."""
     try:
         answer = await wire.send(_HEALTH)
     except NoAnswer as error:
@@ -258,7 +258,7 @@ async def identify(wire: Recorder, url: str) -> Plugin:
 
 
 def result(check: Check, outcome: Outcome, **shown: Any) -> Result:
-    """A Result of a check, with the fields that there is something to show for."""
+    """The Result of a check, with only the fields that have a value."""
     return Result(
         id=check.id,
         area=check.area,

@@ -10,10 +10,10 @@ from harness.errors import ConfigurationError
 class Settings:
     """The options of a run; each is an option of `memory-harness run` of the same name.
 
-    `timeout` is how many seconds one request may take. `dimension` is that of the
-    embeddings, for a plugin that takes only one; without it the harness finds out. `only` and
-    `exclude` hold ids, areas or shell patterns, and make the verdict partial. The commands are the
-    plugin author's: each is run by the shell and has done its work when it returns.
+    `timeout` is how many seconds one request may take. `dimension` is that of the embeddings, for a
+    plugin that takes only one; without it the harness finds out. `only` and `exclude` hold ids,
+    areas or shell patterns, and make the verdict partial. The commands come from the plugin's
+    author: each is run by the shell and has taken effect when it returns.
     """
 
     profile: Profile = "full"
@@ -49,7 +49,7 @@ class Settings:
                 )
 
     def gives(self, option: str) -> bool:
-        """True when the user gave the option that a check needs."""
+        """Whether the user gave the option that a check needs."""
         return bool(getattr(self, option.removeprefix("--").replace("-", "_")))
 
     def checks(self) -> list[Check]:

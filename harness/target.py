@@ -54,7 +54,7 @@ async def connect(target: Target, token: str | None) -> AsyncIterator[Wire]:
 
 
 class _Watched:
-    """An application, and the last exception that it let out instead of an answer."""
+    """An application, and the last exception that it raised instead of an answer."""
 
     def __init__(self, app: AsgiApp) -> None:
         self._app = app

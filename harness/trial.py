@@ -1,4 +1,4 @@
-"""What a check works with: namespaces of its own, the endpoints, and ways to say what is wrong."""
+"""What a check works with: its own namespaces, the endpoints, and ways to report failures."""
 
 import asyncio
 import json
@@ -24,15 +24,15 @@ _WRITERS = 10
 
 
 class Exact(list[float]):
-    """An embedding that is sent as it is, also to a plugin with a dimension of its own."""
+    """An embedding that is sent unchanged, even to a plugin with a fixed dimension."""
 
 
 class Trial:
     """One attempt of one check.
 
-    Requests go through the methods below, which record them for the report and judge
-    nothing: `write` answers the Exchange of whatever the plugin said. Methods that end in
-    `ed` or say so in their docstring raise `Failure` unless the plugin succeeded.
+    Requests go through the methods below, which record them for the report and judge nothing:
+    `write` returns the Exchange, whatever the plugin answered. Methods that end in `ed` or say so
+    in their docstring raise `Failure` unless the plugin succeeded.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Trial:
     ) -> None:
         self.wire = wire
         self.dimension = dimension
-        """The one dimension that the plugin takes; None when it takes any."""
+        """The one dimension that the plugin supports; None if it supports any."""
         self.url = url
         self.settings = settings
         self.random = rng
@@ -64,7 +64,7 @@ class Trial:
         return name in self._claims
 
     def warn(self, message: str) -> None:
-        """Note something that breaks no sentence but that the author should know."""
+        """Report something that does not break the contract but that the author should know."""
         self.warnings.append(message)
 
     def note(self, message: str) -> None:
@@ -76,7 +76,7 @@ class Trial:
         return str(UUID(int=self.random.getrandbits(128), version=4))
 
     async def sleep(self, seconds: float) -> None:
-        """Wait, and let other checks run meanwhile."""
+        """Wait, while other checks run."""
         self.wire.waits.append(time.monotonic())
         self._slots.release()
         try:
@@ -85,7 +85,7 @@ class Trial:
             await self._slots.acquire()
 
     async def run_command(self, command: str) -> None:
-        """Have the shell run a command of the user's, and keep it for the report."""
+        """Run a command of the user in a shell, and record it for the report."""
         self.wire.commands.append((time.monotonic(), command))
         await run_in_shell(command)
 
@@ -100,9 +100,9 @@ class Trial:
         raw: bytes | None = None,
         headers: Mapping[str, str] = JSON_HEADERS,
     ) -> Exchange:
-        """Any request that stays in this run's namespaces: `body` goes as JSON, `raw` as it is.
+        """Any request that stays in this run's namespaces: `body` is sent as JSON, `raw` as it is.
 
-        Every request of every check comes through here, and is looked at before it is sent.
+        Every request of every check comes through here, and is checked before it is sent.
         """
         content = raw if raw is not None or body is None else body_of(body)
         request = Request(method, path, content, dict(headers) if content is not None else {})
@@ -116,18 +116,18 @@ class Trial:
         return name
 
     async def special_name(self, suffix: str, *, longest: int = 256) -> str:
-        """A name of this check's own with a suffix, cut to a length, for checks of names."""
+        """A name of this check with a suffix, cut to a length, for checks of names."""
         name = await self._ledger.special_name(suffix, longest)
         self.names.add(name)
         return name
 
     async def workspaces(self) -> list[UUID]:
-        """Ids for workspaces of this run; the namespaces that a backfill makes of them go too."""
+        """Ids for workspaces of this run; a backfill's namespaces for them are deleted too."""
         self.names |= backfilled_by(self._ledger.run)
         return await self._ledger.workspaces()
 
     def own(self, name: str) -> None:
-        """Have a name deleted in the end that starts with one of this check's names."""
+        """Delete this name at the end; it must start with one of this check's names."""
         self._ledger.open.add(name)
         self.names.add(name)
 
@@ -160,7 +160,7 @@ class Trial:
         )
 
     async def forget(self, memory_id: str, name: str) -> Exchange:
-        """DELETE a memory in the name of a namespace."""
+        """DELETE a memory on behalf of a namespace."""
         body = {"requested_by_namespace": name}
         return await self.send("DELETE", f"/v1/memories/{memory_id}", body)
 
@@ -181,11 +181,11 @@ class Trial:
         return await self.send("POST", "/v1/memories/count", body)
 
     async def get(self, memory_id: str, name: str) -> Exchange:
-        """GET a memory in the name of a namespace."""
+        """GET a memory on behalf of a namespace."""
         return await self.send("GET", f"/v1/memories/{memory_id}?namespace={name}")
 
     def _fitted(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields with an embedding of the plugin's one dimension: zeros change no angle."""
+        """The fields with the embedding padded to the plugin's dimension: zeros change no angle."""
         vector = fields.get("embedding")
         if self.dimension is None or not isinstance(vector, list) or isinstance(vector, Exact):
             return dict(fields)
@@ -194,7 +194,7 @@ class Trial:
     # Requests that must succeed
 
     async def namespace(self, **fields: Any) -> str:
-        """A new namespace of this check; Failure unless it can be made."""
+        """A new namespace of this check; Failure unless it can be created."""
         name = self.name()
         (await self.put(name, **fields)).expect(200, rests_on=roots.PUT)
         return name
@@ -228,7 +228,7 @@ class Trial:
         return rows[0]
 
     async def one_as_sent(self, name: str) -> dict[str, Any]:
-        """The one memory of a namespace as it goes over the wire."""
+        """The one memory of a namespace as it was sent."""
         answer = await self.search(name)
         expect_equal("memories found", len(memories_of(answer)), 1)
         row: dict[str, Any] = answer.object["memories"][0]
@@ -239,7 +239,7 @@ class Trial:
         return [memory.content for memory in await self.found(*namespaces, **fields)]
 
     async def clock(self) -> PluginClock:
-        """The plugin's clock, read from a memory that is written for it."""
+        """The plugin's clock, read by writing a memory."""
         name = await self.namespace()
         answer = (await self.write(name, "what time is it")).expect(201)
         return PluginClock(answer, (await self.one(name)).created_at)
@@ -251,10 +251,10 @@ def memory(content: str, fields: Mapping[str, Any] | None = None) -> dict[str, A
 
 
 def memories_of(answer: Exchange) -> list[Memory]:
-    """The memories of a search's answer; Failure unless it has the shape of the contract."""
+    """The memories in the answer to a search; Failure unless it has the shape of the contract."""
     answer.expect(200, rests_on=roots.SEARCH)
     if answer.json == {"memories": None}:
-        return []  # one check is about this; the others are about what was found
+        return []  # one check tests this; the others test what was found
     try:
         return parse(SearchResponse, answer.body).memories
     except MemoryPluginError as error:
@@ -288,6 +288,6 @@ def _by_value(value: object) -> object:
 
 
 def shown(value: object) -> str:
-    """A value for people, cut when it is long."""
+    """A value in readable form, cut if it is long."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 300 else f"{text[:300]}… ({len(text)} characters)"

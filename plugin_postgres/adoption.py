@@ -1,9 +1,8 @@
-"""Tables of the Go plugin of the same contract that are not in our schema.
+"""Adopts the tables of the Go plugin of the same contract, which are not in our schema.
 
-That plugin makes its tables wherever its database URL points, in `public` without a `search_path`.
-Starting beside them would look like an empty plugin, so they are moved into our schema, both in the
-transaction in which the schema is first made. Where it is not clear which ones are meant, the start
-is refused.
+That plugin creates its tables wherever its database URL points, by default in `public`. Starting
+next to them would look like an empty plugin, so they are moved into our schema, in the transaction
+that creates it. If it is not clear which tables are meant, the plugin refuses to start.
 """
 
 import logging
@@ -13,7 +12,7 @@ import asyncpg
 from postgres.errors import MigrationRefused
 
 _TABLES = ("memory_namespaces", "memory_records")
-# What both tables of that plugin have, and tables of another program with these names lack.
+# Columns that tell that plugin's tables from another program's with the same names.
 _FIND = """
 SELECT quote_ident(table_schema) AS schema
 FROM information_schema.columns

@@ -1,4 +1,4 @@
-"""The application: the contract's paths, each with what answers it."""
+"""The application: the contract's paths and their handlers."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -51,7 +51,7 @@ def create_app(settings: Settings) -> Starlette:
     def route(
         path: str, methods: Mapping[str, Handler], max_body: int = settings.max_body
     ) -> Route:
-        # Load balancers and supervisors ask for health without a token.
+        # Load balancers and supervisors check the health without a token.
         token = None if path == "/v1/health" else settings.token
         handlers = {name: Method(handle, max_body) for name, handle in methods.items()}
         if "GET" in handlers:
@@ -73,7 +73,7 @@ def create_app(settings: Settings) -> Starlette:
             for task in background:
                 task.cancel()
             await asyncio.gather(*background, return_exceptions=True)
-            # Requests have had their time; what is still waiting has lost its caller.
+            # Requests have had their time; writes that are still waiting have lost their callers.
             with suppress(TimeoutError):
                 async with asyncio.timeout(_DRAIN_SECONDS):
                     await queue.drain()
@@ -101,7 +101,7 @@ def create_app(settings: Settings) -> Starlette:
         lifespan=lifespan,
     )
     app.router.default = ApiRoute("none", {}, metrics, token=settings.token)
-    # Routes handle every failure themselves; Starlette's own layers for that would only cost.
+    # Routes handle every failure themselves; Starlette's own layers would only add cost.
     app.middleware_stack = _ByRawPath(app.router)
     return app
 
@@ -109,7 +109,7 @@ def create_app(settings: Settings) -> Starlette:
 class _ByRawPath:
     """Finds the route by the path as it was sent: an encoded slash does not split a name.
 
-    Clients use the same paths over and over, so what was found for one is remembered.
+    Clients use the same paths over and over, so the routes are cached.
     """
 
     def __init__(self, router: Router) -> None:

@@ -19,9 +19,9 @@ _LAST_ID = UUID(int=2**128 - 1)
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """The memory with which a page begins; of a listing by time, also when the first page was read.
+    """The memory at which a page begins; for a listing by time, also when the first page was read.
 
-    `number` is that of the memory written last before the first page.
+    `number` is that of the last memory written before the first page.
     """
 
     id: UUID
@@ -43,7 +43,7 @@ def first(request: ListRequest, number: int) -> Cursor:
 
 
 def read(text: str, request: ListRequest) -> Cursor:
-    """The cursor of this listing; `BadRequest` for that of another, or what is not a cursor."""
+    """The cursor of this listing; `BadRequest` if it belongs to another or is not a cursor."""
     try:
         data = base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True)
         fingerprint, key, moment, number = _LAYOUT.unpack(data)
@@ -60,7 +60,7 @@ def _refused(reason: str) -> BadRequest:
 
 
 def _fingerprint(request: ListRequest) -> bytes:
-    """What of a request must stay the same from page to page."""
+    """The parts of a request that must stay the same from page to page."""
     times = [time and time.astimezone(UTC).isoformat() for time in _span(request)]
     where = {name: _comparable(value) for name, value in (request.where or {}).items()}
     parts = [request.order, sorted(set(request.namespaces)), sorted(set(request.kinds or ()))]

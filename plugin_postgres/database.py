@@ -1,4 +1,4 @@
-"""The plugin's connections to PostgreSQL, with vectors where pgvector is there."""
+"""The plugin's connections to PostgreSQL, with vectors if pgvector is available."""
 
 import asyncpg
 
@@ -13,7 +13,7 @@ _SESSION = {"plan_cache_mode": "force_generic_plan"}
 
 
 class Database(database.Database):
-    """The database, and whether it serves vectors."""
+    """The database, and whether it supports vectors."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings, name=NAME, session=_SESSION, prepare=self._prepare_vectors)

@@ -39,7 +39,7 @@ _NAME = re.compile(NAMESPACE_PATTERN)
 
 
 class Endpoints:
-    """Each method takes the variable segment of the path and the body, and answers."""
+    """Each method takes the variable segment of the path and the body, and returns the answer."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Endpoints:
         self._max_namespaces = settings.max_namespaces
 
     async def health(self, _segment: str, _body: bytes) -> Answer:
-        """Asks the store each time; 503 when it is down."""
+        """Queries the store each time; 503 if it is down."""
         up = await self._database.is_up()
         self._metrics.store_up.set(up)
         offers = {
@@ -119,7 +119,7 @@ class Endpoints:
         return json_answer(200, await self._listing.count(request))
 
     async def get(self, key: str, query: bytes) -> Answer:
-        """Has no body: in its place comes the query string."""
+        """Takes the query string, because there is no body."""
         memory_id = parse_value(MemoryId, key, "id")
         return json_answer(200, await self._memories.get(memory_id, _namespace_in(query)))
 

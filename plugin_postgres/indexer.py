@@ -1,7 +1,6 @@
-"""Builds the indexes of embeddings in the background, one worker at a time, when writing is calm.
+"""Builds the indexes of embeddings in the background, one worker at a time, when few writes arrive.
 
-An index slows down every write that it covers, so a migration that is under way is let through
-first.
+An index slows down every write that it covers, so a running migration may finish first.
 """
 
 import asyncio
@@ -24,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class Indexer:
-    """Looks for dimensions worth an index, for as long as `run` runs."""
+    """Indexes the dimensions that are worth it, for as long as `run` runs."""
 
     def __init__(self, database: Database, settings: Settings) -> None:
         self._database = database
@@ -37,14 +36,14 @@ class Indexer:
             try:
                 await self.build_when_calm()
             except STORE_FAULTS as error:
-                # The store is down, or was stopped in the middle; the next round tries again.
+                # The store is down, or went down in the middle; the next round tries again.
                 log.warning("indexing failed", extra={"reason": type(error).__name__})
 
     async def build_when_calm(self) -> list[int]:
-        """One round: the dimensions that were indexed."""
+        """One round; returns the dimensions that were indexed."""
         if not self._database.serves_vectors:
             return []
-        # Not out of the pool: building takes longer than a statement there may.
+        # Not from the pool: building takes longer than a pooled statement may.
         connection = await connect(self._settings, name=NAME)
         try:
             if not await self._is_calm(connection):

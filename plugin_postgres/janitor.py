@@ -1,7 +1,7 @@
 """The TTL janitor: deletes what expired longer than a grace period ago, in small batches.
 
-Readers never see what has expired, so nothing here is urgent, and until the grace period is over
-a wrong TTL can be undone. One worker does it at a time, whoever gets the lock.
+Readers never see what has expired, so nothing here is urgent, and until the grace period is over a
+wrong TTL can be undone. One worker does this at a time, whichever gets the lock.
 """
 
 import asyncio
@@ -16,9 +16,9 @@ from plugin_postgres.settings import Settings
 from postgres.errors import StoreUnavailable
 
 _LOCK = SCHEMA.lock("janitor")
-# Between two batches, so that the janitor never takes more than a part of the store.
+# A pause between batches, so that the janitor never takes up the whole store.
 _PAUSE_SECONDS = 0.05
-# Longer ago than anything can have expired: what was deleted has -infinity.
+# Longer ago than anything can have expired; deleted rows have -infinity.
 _DELETED_ONLY = timedelta(days=365_000)
 
 log = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ class Janitor:
                 log.exception("janitor failed")
 
     async def clean(self) -> bool:
-        """One round; False when another worker is at it."""
+        """One round; False if another worker is doing it."""
         async with self._database.connection() as connection:
             if not await connection.fetchval("SELECT pg_try_advisory_lock($1)", _LOCK):
                 return False

@@ -1,9 +1,8 @@
 """Opaque JSON objects, such as `propagation`: what goes in must come out unchanged.
 
-PostgreSQL keeps numbers of a jsonb as decimals: integers of any size and fractions survive, but
-1e22 comes back as an integer. Written out with a `.0` it stays a fraction. (The one thing
-lost is the sign of -0.0, which equals 0.0 everywhere.) PostgreSQL sorts keys; JSON objects have
-no order.
+PostgreSQL stores the numbers of a jsonb as decimals: integers of any size and fractions survive,
+but 1e22 comes back as an integer. Written with a `.0` it stays a float. (The one thing lost is the
+sign of -0.0, which equals 0.0 everywhere.) PostgreSQL sorts keys; JSON objects have no order.
 """
 
 import json
@@ -23,7 +22,7 @@ def store(value: dict[str, Any] | None) -> str | None:
 
 
 def restore(stored: str | None) -> orjson.Fragment | None:
-    """The stored text, ready for a response. An adopted row may hold the JSON null."""
+    """The stored text, ready for a response. An adopted row may contain the JSON null."""
     return None if stored is None or stored == "null" else orjson.Fragment(stored)
 
 

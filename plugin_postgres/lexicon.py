@@ -1,8 +1,8 @@
 """Reading a query as PostgreSQL reads memories.
 
-A query of ASCII characters is split here; its words are what PostgreSQL's parser makes of them.
-Their stems come from PostgreSQL, once for each word. Whatever else a query holds is read by
-PostgreSQL as a whole, because folding and splitting depend on its version and locale.
+A query of ASCII characters is split here, into the same words as by PostgreSQL's parser. Their
+stems come from PostgreSQL, once for each word. Any other query is parsed by PostgreSQL, because
+folding and splitting depend on its version and locale.
 """
 
 import re
@@ -23,12 +23,12 @@ _MOST_STEMS = 50_000
 _SPACE = " \t\n\r"
 _DIGIT = re.compile("[0-9]")
 _NO_WORD = re.compile("[^0-9a-z ]+")
-# The parser takes such a number for a word of its own, whatever follows it: 5e2x is 5e2 and x.
+# The parser treats such a number as a separate word, whatever follows it: 5e2x is 5e2 and x.
 _NUMBER = re.compile("(?<![0-9a-z])[0-9]+e[0-9]")
 
 
 class Lexicon:
-    """The stems of the words that were asked for, as PostgreSQL has them."""
+    """The stems of the words that were looked up, as PostgreSQL makes them."""
 
     def __init__(self) -> None:
         self._stems: dict[str, str | None] = {}
@@ -51,7 +51,7 @@ class Lexicon:
         return Reading(folded, words.split(), lexemes, stems, phrase or None, grams)
 
     async def _stems_of(self, fetch: Fetch, lexemes: Sequence[str]) -> dict[str, str | None]:
-        # As the configuration english does it: a word with a digit has no stem but itself.
+        # As in the configuration `english`: a word with a digit is its own stem.
         numbered = {lexeme: lexeme for lexeme in lexemes if _DIGIT.search(lexeme)}
         asked = {form for lexeme in lexemes for form in IRREGULAR_FORMS.get(lexeme, ())}
         asked.update(lexeme for lexeme in lexemes if lexeme not in numbered)
@@ -65,7 +65,7 @@ class Lexicon:
 
 
 def _phrase(words: Sequence[str], stems: dict[str, str | None]) -> str | None:
-    """As phraseto_tsquery makes it: words that have no stem leave a gap."""
+    """Like phraseto_tsquery: words that have no stem leave a gap."""
     phrase = ""
     length = gap = 0
     for word in words:

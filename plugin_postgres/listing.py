@@ -50,7 +50,7 @@ class Listing:
         }
 
     async def count(self, request: CountRequest) -> dict[str, Any]:
-        """How many match, and with `group_by` how many have each value of the field."""
+        """How many memories match, and with `group_by` how many have each value of the field."""
         arguments: list[object] = [
             list(set(request.namespaces)),
             _kinds(request),
@@ -121,7 +121,7 @@ def _cursor_at(row: asyncpg.Record, begin: Cursor) -> Cursor:
 
 def _group(group: asyncpg.Record) -> dict[str, Any]:
     value = group["value"]
-    # As it is stored: a number may be larger than what Python would write.
+    # As it is stored: a number may be larger than Python would write.
     return {
         "value": None if value is None else orjson.Fragment(value),
         "count": group["count"],
@@ -129,7 +129,7 @@ def _group(group: asyncpg.Record) -> dict[str, Any]:
 
 
 def _group_order(group: asyncpg.Record) -> tuple[int, int, Any]:
-    """The largest first; of equal size by type and value."""
+    """The largest first; groups of equal size by type and value."""
     value = None if group["value"] is None else json.loads(group["value"])
     kind = int if isinstance(value, float) else type(value)
     return -group["count"], _TYPES.index(kind), value or 0 if kind is not str else value

@@ -37,9 +37,9 @@ class Memories:
         return {"id": str(write.id), "namespace": namespace}
 
     async def write_all(self, writes: list[BatchWrite | BadRequest]) -> list[dict[str, Any]]:
-        """An answer per write, in their order; one that fails does not touch the others.
+        """One result per write, in order; one that fails does not affect the others.
 
-        Raises `Unavailable` when the store took none of them: the whole request can be repeated.
+        Raises `Unavailable` if the store accepted none of them: the whole request can be retried.
         """
         prepared = [self._prepare_or_refuse(write) for write in writes]
         accepted = [entry for entry in prepared if isinstance(entry, Write)]
@@ -100,7 +100,7 @@ class Memories:
         )
 
     def _size(self, content: str) -> int:
-        """About how many bytes it has; refuses content that has too many."""
+        """About how many bytes it has; refuses content that is too large."""
         if len(content) * 4 <= self._max_content:  # a character has at most four
             return len(content)
         size = len(content.encode())

@@ -16,8 +16,8 @@ _ATTEMPTS = 5
 
 
 async def put(database: Database, name: str, body: NamespaceUpsert) -> dict[str, Any]:
-    """Create or refresh. Callers do this before every write, so a PUT that changes nothing
-    writes nothing."""
+    """Create or refresh. Callers do this before every write, so a PUT without changes writes
+    nothing."""
     metadata = jsonb.store(body.metadata)
     named = body.model_fields_set
     for _ in range(_ATTEMPTS):
@@ -38,14 +38,14 @@ async def put(database: Database, name: str, body: NamespaceUpsert) -> dict[str,
                 metadata,
                 "metadata" in named,
             )
-        # None: it changed between two statements; look again.
+        # None: it changed between two statements; try again.
         if stored is not None:
             return rows.namespace(stored)
     raise Unavailable(f"namespace {name} is changing too fast", retry_after=1)
 
 
 async def patch(database: Database, name: str, body: NamespacePatch) -> dict[str, Any]:
-    """Change what the body names; a later `expires_at`, or null, rescues an expired namespace."""
+    """Change fields; a later `expires_at`, or null, restores an expired namespace."""
     stored = await database.fetchrow(
         sql.load("patch_namespace"),
         name,
@@ -90,7 +90,7 @@ async def _recreate(database: Database, name: str, body: NamespaceUpsert) -> Any
         stored = await connection.fetchrow(sql.load("find_namespace") + " FOR UPDATE", name)
         if stored is None or not stored["expired"]:
             return None
-        # What a writer that still saw the namespace alive has just written.
+        # Rows just written by somebody who still saw the namespace.
         await connection.execute(
             "DELETE FROM memory_plugin.memory_records WHERE namespace = $1", name
         )

@@ -1,9 +1,8 @@
-"""Newest first for many callers: searches that come while one runs share the next statement.
+"""Newest first for many callers: searches that arrive while one runs share the next statement.
 
-Before every turn of an agent there is such a search, and of what a small one costs, the way to
-the database and back is the larger part. Nobody waits for long: a search that finds nobody before
-it goes alone and at once, one that may look at many memories never shares, and a statement that
-is late is passed by.
+Every turn of an agent starts with such a search, and most of the cost of a small one is the round
+trip to the database. Nobody waits for long: if no search is running, one runs alone and at once;
+one that may look at many memories never shares; and nobody waits for a statement that is late.
 """
 
 import asyncio
@@ -20,11 +19,11 @@ from plugin_postgres.database import Database
 from postgres.connection import reason_of
 from postgres.errors import StoreUnavailable
 
-# How many memories a statement may look at for those who share it, and for each of them.
+# How many memories a shared statement may look at in all, and for each caller.
 _SHARED_ROWS = 500
 _OWN_ROWS = 125
-# Such a statement takes a few milliseconds. One that takes longer waits for a disk or a lock,
-# and then several at a time are better than one.
+# Such a statement takes a few milliseconds. One that takes longer is waiting for a disk or a lock,
+# and then several at a time are better.
 _LATE_SECONDS = 0.02
 
 Memories = list[dict[str, Any]]
@@ -58,7 +57,7 @@ class NewestQueue:
         self._groups: set[asyncio.Task[None]] = set()
 
     async def find(self, namespaces: list[str], limit: int) -> Memories:
-        """The newest of these namespaces, each of which is named once."""
+        """The newest memories of these distinct namespaces."""
         search = _Search(namespaces, limit)
         if search.rows > _OWN_ROWS:
             return await self._find_alone(search)
@@ -72,7 +71,7 @@ class NewestQueue:
             self._arrive(timer)
 
     def _set_out(self) -> asyncio.TimerHandle:
-        """The others wait from now on, until this one arrives or is late."""
+        """From now on the others wait until this one is done or late."""
         self._ahead = asyncio.get_running_loop().call_later(_LATE_SECONDS, self._let_next_go)
         return self._ahead
 
@@ -112,7 +111,7 @@ class NewestQueue:
             for search in group:
                 _fail(search, error)
         except Exception as error:  # noqa: BLE001 - who is to blame gets it below, with its text
-            # A row that cannot be read: only its own request fails.
+            # A row that cannot be converted: only its own request fails.
             log.error("shared search failed", extra={"reason": reason_of(error)})
             for search in group:
                 await self._find_for(search)

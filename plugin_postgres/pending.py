@@ -1,9 +1,9 @@
-"""Memories that the index of words has not sorted in yet.
+"""The pending list: new words that are not merged into the index of words yet.
 
-PostgreSQL keeps the words of new memories in a list beside the index, which costs little, and sorts
-them in when the list is long, which costs almost as much as all the rest of a write. Every search
-by words reads the whole list. So it is sorted in here, beside the requests: as soon as somebody
-searches or writing pauses, and late only while there is nothing but writing.
+PostgreSQL keeps the words of new memories in a list next to the index, which costs little, and
+merges them into the index when the list is long, which costs almost as much as the rest of a write.
+Every search by words reads the whole list. So it is merged here, in the background: as soon as
+somebody searches or writing pauses, and later while there are only writes.
 """
 
 import asyncio
@@ -17,15 +17,15 @@ from postgres.errors import StoreUnavailable
 _LOCK = SCHEMA.lock("pending")
 _STEP_SECONDS = 0.25
 _QUIET_STEPS = 4
-# Bytes of text that a worker lets pile up while it only writes; the list has three times as many.
-# Two workers stay below what the index allows: beyond that a write waits for the sorting.
+# Bytes of text that a worker lets accumulate while it only writes; the list is three times as
+# large. Two workers stay below what the index allows: beyond that, a write waits for the merge.
 _MUCH = 4 * 1024 * 1024
 
 log = logging.getLogger(__name__)
 
 
 class PendingList:
-    """Sorts in what the workers have written, for as long as `run` runs."""
+    """Merges what the workers have written, for as long as `run` runs."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -39,7 +39,7 @@ class PendingList:
         self._wanted.set()
 
     def searched(self) -> None:
-        """Somebody searches, and may have to read what this or another worker has written."""
+        """Note that somebody searches, and may have to read what any worker has written."""
         self._searched = True
         self._wanted.set()
 
@@ -70,6 +70,6 @@ class PendingList:
         await asyncio.sleep(_STEP_SECONDS)
 
     async def sort_in(self) -> int:
-        """One round: how many pages the list had, or 0 while another worker is at it."""
+        """One round; returns how many pages the list had, or 0 if another worker is merging it."""
         pages: int | None = await self._database.fetchval(sql.load("sort_in_pending"), _LOCK)
         return pages or 0

@@ -1,6 +1,6 @@
-"""The PostgreSQL extension pgvector: whether it is there, and in which schema.
+"""The PostgreSQL extension pgvector: whether it is available, and in which schema.
 
-Where it is missing or too old, the plugin serves everything but embeddings.
+If it is missing or too old, the plugin supports everything except embeddings.
 """
 
 import math
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import asyncpg
 
-# What a vector can hold.
+# The most dimensions that a vector can have.
 MAX_DIMENSION = 16_000
 
 # Iterative index scans came with 0.8; without them a filtered search loses rows.
@@ -28,7 +28,7 @@ async def ensure(connection: asyncpg.Connection) -> bool:
             await connection.execute("CREATE EXTENSION vector WITH SCHEMA memory_plugin")
     except (
         asyncpg.FeatureNotSupportedError,  # not installed on this server
-        asyncpg.UndefinedFileError,  # the same, in the words of PostgreSQL 14
+        asyncpg.UndefinedFileError,  # the same on PostgreSQL 14
         asyncpg.InsufficientPrivilegeError,  # installed, but this role may not create it
     ):
         return False
@@ -45,9 +45,9 @@ async def search_path(connection: asyncpg.Connection) -> str:
 
 
 async def register(connection: asyncpg.Connection) -> None:
-    """Make this connection accept vectors, as lists of numbers or as `encode` makes them.
+    """Make this connection accept vectors, as lists of numbers or as returned by `encode`.
 
-    Inside an array only the latter: a list in a list would be an array of two dimensions.
+    In an array only the latter: a list of lists would be a two-dimensional array.
     """
     schema = await connection.fetchval(
         "SELECT nspname FROM pg_extension"
@@ -60,8 +60,8 @@ async def register(connection: asyncpg.Connection) -> None:
 
 def encode(values: Sequence[float]) -> bytes:
     """A vector in pgvector's binary form."""
-    # Only the direction counts, and vectors are stored in half precision: the numbers of long and
-    # of short ones would overflow or vanish.
+    # Only the direction matters, and vectors are stored in half precision, in which the numbers of
+    # very long or short ones would overflow or vanish.
     length = math.hypot(*values)
     if not 0.01 < length < 1000 and length > 0:
         values = [value / length for value in values]

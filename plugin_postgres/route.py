@@ -1,6 +1,6 @@
 """One path of the API: authentication, its methods, and how failures are reported.
 
-Every answer leaves through here, so every one that is not 2xx carries the Error envelope.
+Every answer passes through here, so every one that is not 2xx carries the Error envelope.
 """
 
 import asyncio
@@ -41,8 +41,8 @@ class Answer:
 
 def to_json(value: Mapping[str, Any]) -> bytes:
     """The body of an answer; times are in UTC with `Z`."""
-    # The driver takes the first and the last instant of its calendar for infinity, and reads
-    # infinity as a time without an offset.
+    # The driver uses the first and the last instant of its calendar for infinity, without an
+    # offset.
     return orjson.dumps(value, option=orjson.OPT_UTC_Z | orjson.OPT_NAIVE_UTC)
 
 
@@ -56,7 +56,7 @@ def bad_request_body(message: str) -> bytes:
 
 
 def unavailable(error: StoreUnavailable) -> Unavailable:
-    """What the store says, in the words of the contract."""
+    """An error of the store as one of the contract."""
     return Unavailable(error.message, retry_after=error.retry_after)
 
 
@@ -68,7 +68,7 @@ Handler = Callable[[str, bytes], Awaitable[Answer]]
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """What handles a method, and how large its body may be."""
+    """The handler of a method, and how large its body may be."""
 
     handle: Handler
     max_body: int
@@ -102,7 +102,7 @@ class ApiRoute:
         except Refused as error:
             answer = self._refusal(BadRequest(error.message, status=error.status))
         except asyncio.CancelledError:
-            # The plugin stops and has waited long enough; there is still time to say so.
+            # The plugin is stopping and has waited long enough; there is still time to say so.
             answer = self._refusal(Unavailable("the plugin is stopping"))
         except Exception:
             log.exception("request failed", extra={"route": self._route})

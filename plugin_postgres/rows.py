@@ -11,8 +11,8 @@ from plugin_postgres import jsonb
 def memory(row: Iterable[Any]) -> dict[str, Any]:
     """A Memory; fields that are not set are left out.
 
-    The statements select these columns in this order, those that rank also the score: taking a
-    row apart costs half of what nine look-ups by name do.
+    The statements select these columns in this order, ranking ones also the score: unpacking a row
+    costs half as much as nine lookups by name.
     """
     key, home, content, kind, source, created_at, expires_at, propagation, pin, *score = row
     found: dict[str, Any] = {

@@ -28,7 +28,7 @@ SCHEMA = Schema(
 
 
 async def serves_vectors(connection: asyncpg.Connection) -> bool:
-    """Whether the part of the schema that needs pgvector is there."""
+    """Whether the part of the schema that needs pgvector exists."""
     return await SCHEMA.has(connection, VECTOR)
 
 

@@ -1,7 +1,7 @@
-"""Embeddings of any dimension: compared one by one while they are few, by an index when many.
+"""Embeddings of any dimension: compared one by one while there are few, else found by an index.
 
-An index for approximate search holds one dimension. It costs about a millisecond a row, once to be
-built and then with every write, so one is built for a dimension when enough memories have it.
+An index for approximate search covers one dimension. It costs about a millisecond per row, once to
+build it and then with every write, so a dimension gets one when enough memories have it.
 """
 
 import logging
@@ -15,9 +15,9 @@ from plugin_postgres import sql
 
 Connection = asyncpg.Connection | PoolConnectionProxy
 
-# How many candidates a statement takes off the index, for small answers and for large ones.
+# How many candidates a statement takes from the index, for small answers and for large ones.
 _CANDIDATES = (40, 200)
-# Where a filter refuses most, the index goes on; the statement puts what it proposes in order.
+# If a filter rejects most, the index scan continues; the statement sorts what it returns.
 SESSION = (
     f"SET hnsw.ef_search = {_CANDIDATES[0]}; SET hnsw.iterative_scan = relaxed_order;"
     " SET hnsw.max_scan_tuples = 100000"
@@ -26,7 +26,7 @@ SESSION = (
 _MAX_INDEXED = 4_000
 # Comparing this many one by one takes about 5 ms at 1,536 numbers each.
 _MANY = 3_000
-# The most that are compared one by one, with an index and without one.
+# How many are compared one by one at most, with an index and without one.
 _ONE_BY_ONE = 20_000
 _UNINDEXED = 100_000
 
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 def statement(name: str, embedding: Sequence[float], limit: int, parameter: str) -> str:
     """The statement `name` for an embedding that is passed as the given parameter."""
     small, large = _CANDIDATES
-    # Fusion compares what is near with what is less so, and needs a long list.
+    # Fusion needs a long list, with memories that are less near.
     candidates = small if limit * 2 <= small and name != "search_hybrid" else large
     return _for_dimension(name, len(embedding), candidates, parameter)
 
@@ -64,8 +64,8 @@ def _index_name(dimension: int) -> str:
 async def build_indexes(connection: Connection) -> list[int]:
     """Index every dimension that has become large, without blocking writes; return those built.
 
-    One that an earlier attempt left half built is built again. The connection must not be inside
-    a transaction, and nobody else may build at the same time.
+    An index that an earlier attempt left incomplete is rebuilt. The connection must not be inside a
+    transaction, and nobody else may build at the same time.
     """
     built = []
     for dimension in await _large_dimensions(connection):
@@ -77,7 +77,7 @@ async def build_indexes(connection: Connection) -> list[int]:
             # Twice pgvector's default, which takes 1.6 times as long to build: over 100,000
             # embeddings, 40 candidates then hold 998 of 1,000 of the ten nearest.
             " WITH (ef_construction = 128)"
-            # In these words in the statement as well, or it does not know that the index serves it.
+            # The statement must use the same expression, or PostgreSQL does not use the index.
             f" WHERE (dimension = {dimension}) IS TRUE"
         )
         log.info("embeddings indexed", extra={"dimension": dimension})
@@ -86,7 +86,7 @@ async def build_indexes(connection: Connection) -> list[int]:
 
 
 async def _large_dimensions(connection: Connection) -> list[int]:
-    """The dimensions that an index would pay for and that have none."""
+    """The dimensions that are worth an index and have none."""
     large = []
     dimension = await connection.fetchval(sql.load("find_next_dimension"), 0)
     while dimension is not None:

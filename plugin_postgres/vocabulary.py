@@ -1,6 +1,6 @@
-"""Words that are treated in a way of their own: function words and irregular English forms.
+"""Words with special treatment: function words and irregular English forms.
 
-Folded, as queries are: without accents, in lower case.
+They are folded like queries: without accents, in lower case.
 """
 
 # Words that say how something is asked, not what. English ones that PostgreSQL's configuration
@@ -78,9 +78,9 @@ def _by_word() -> dict[str, str]:
     return languages
 
 
-# The languages of which a word is a function word, one letter each.
+# The languages in which a word is a function word, one letter each.
 FUNCTION_WORDS = _by_word()
-# The forms of a word, itself among them. A word of two families has those of both.
+# The forms of a word, including itself. A word of two families has the forms of both.
 IRREGULAR_FORMS: dict[str, tuple[str, ...]] = {}
 for _family in _FAMILIES.split(";"):
     _forms = tuple(_family.split())

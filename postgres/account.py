@@ -1,7 +1,7 @@
-"""PostgreSQL refuses to run as root: which account it runs as instead, and where it may go.
+"""PostgreSQL refuses to run as root: the account it runs as instead, and what that may access.
 
-That is the owner of the data, the account `postgres`, or where there is none, a number that no
-account has. It is not `nobody`, as which other services run: they could read the data.
+That is the owner of the data, the account `postgres`, or else a user id that no account has. It is
+not `nobody`, because other services run as `nobody` and could read the data.
 """
 
 import grp
@@ -17,7 +17,7 @@ from postgres.errors import EmbeddedFailed
 
 _OWN = "postgres"
 _SHARED = "nobody"
-# Numbers that neither distributions nor systemd give out.
+# User ids that neither distributions nor systemd assign.
 _UNUSED = range(60578, 61184)
 
 
@@ -40,14 +40,14 @@ class Account:
         os.chown(path, self.uid, self.gid)
 
     def own_all(self, folder: Path) -> None:
-        """Own a folder with everything in it; itself last, as the sign that nothing is missing."""
+        """Own a folder and everything in it; the folder itself last, which marks it as complete."""
         for inside, folders, files in os.walk(folder):
             for name in (*folders, *files):
                 os.chown(Path(inside) / name, self.uid, self.gid, follow_symlinks=False)
         self.own(folder)
 
     def may_run(self, program: Path) -> bool:
-        """Whether it may read and run this file, and pass through all directories above it."""
+        """Whether it may read and execute this file and search all directories above it."""
         program = program.resolve()
         return self._may(program, stat.S_IROTH | stat.S_IXOTH) and all(
             self._may(parent, stat.S_IXOTH) for parent in program.parents
@@ -67,8 +67,8 @@ class Account:
 def account_for(data_dir: Path) -> Account | None:
     """The account that a server in `data_dir` runs as; None for the one we run as already.
 
-    Data that is there decides: only its owner can read it. Data of `nobody`, as earlier releases
-    made it, gets another owner.
+    Existing data decides: only its owner can read it. Data that earlier releases created as
+    `nobody` gets another owner.
     """
     if os.geteuid() != 0:
         return None
@@ -82,7 +82,7 @@ def account_for(data_dir: Path) -> Account | None:
 
 
 def with_a_name(account: Account) -> Account:
-    """This account, or one that has a name: PostgreSQL cannot make a database without."""
+    """This account, or one that has a name: PostgreSQL cannot create a database without one."""
     with suppress(KeyError):
         pwd.getpwuid(account.uid)
         return account

@@ -1,11 +1,11 @@
-"""JSON columns as Python values, for services that do not pass the text on as it is."""
+"""JSON columns as Python values, for services that do not pass the text on unchanged."""
 
 import asyncpg
 import orjson
 
 
 async def json_as_python(connection: asyncpg.Connection) -> None:
-    """Let json and jsonb parameters and columns of this connection be Python values."""
+    """Make this connection use Python values for json and jsonb."""
     for name in ("json", "jsonb"):
         await connection.set_type_codec(
             name,

@@ -15,8 +15,8 @@ DATA_FAULTS = (
     asyncpg.IntegrityConstraintViolationError,
     asyncpg.ProgramLimitExceededError,
 )
-# Its internal errors too: a connection that the server cut off can fail in that way, and so does
-# a search for the host that accepts writes when there is none.
+# asyncpg's internal errors too: they occur when the server cuts a connection off, and when none of
+# several hosts accepts writes.
 STORE_FAULTS = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
@@ -24,7 +24,7 @@ STORE_FAULTS = (
     OSError,
 )
 _CLOSE_SECONDS = 5.0
-# The server looks after a silent connection, which also keeps the network from forgetting it.
+# The server probes an idle connection, which also keeps the network from dropping it.
 _KEEP_ALIVE = {
     "tcp_keepalives_idle": "60",
     "tcp_keepalives_interval": "10",
@@ -41,7 +41,7 @@ async def connect(
 ) -> asyncpg.Connection:
     """One connection, with these server settings.
 
-    They are set after connecting: a pooler in between refuses those that come with the connection.
+    They are set after connecting, because a pooler refuses settings in the startup message.
     """
     url = settings.database_url or ""
     arguments: dict[str, Any] = {"dsn": url, "timeout": settings.connect_timeout}
@@ -51,8 +51,8 @@ async def connect(
     connection: asyncpg.Connection = await asyncpg.connect(
         **arguments,
         command_timeout=command_timeout,
-        # However long a statement is, it is planned once; by default asyncpg plans one of more than
-        # 15 kB, as a search is, every time.
+        # Every statement is prepared once, however long; by default asyncpg prepares one of more
+        # than 15 kB, such as a search, every time.
         max_cacheable_statement_size=0,
     )
     try:
@@ -65,13 +65,13 @@ async def connect(
 
 
 async def close(connection: asyncpg.Connection) -> None:
-    """Close a connection; one whose server is silently gone is ended after a few seconds."""
+    """Close a connection; if its server does not respond, terminate it after a few seconds."""
     with suppress(TimeoutError, *STORE_FAULTS):
         await connection.close(timeout=_CLOSE_SECONDS)
 
 
 def reason_of(error: Exception) -> str:
-    """Why the store cannot be reached or failed, without what its text may quote."""
+    """Why the store cannot be reached or failed, without the error's text, which may quote data."""
     if isinstance(error, socket.gaierror):
         return "the host name in the database URL cannot be resolved"
     return type(error).__name__

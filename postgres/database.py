@@ -1,7 +1,7 @@
 """Connections to PostgreSQL. Every failure of the store is raised as `StoreUnavailable`.
 
-Faults of the data itself (SQLSTATE classes 22, 23 and 54) come out as they are, for the writer to
-find the row that is to blame.
+Errors in the data itself (SQLSTATE classes 22, 23 and 54) are raised unchanged, so that the writer
+can find the row that caused them.
 """
 
 import asyncio
@@ -24,10 +24,10 @@ log = logging.getLogger(__name__)
 
 
 class Database:
-    """A pool of connections, and one more that only answers whether the store is up.
+    """A pool of connections, and one more that only checks whether the store is up.
 
-    `name` is what the database server calls the connections. `session` are server settings beyond
-    our own, and `prepare` does what else a new connection needs.
+    `name` is the connections' application name on the server. `session` has server settings in
+    addition to our own, and `prepare` does what else a new connection needs.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Database:
         self._probing = asyncio.Lock()
 
     async def open(self) -> None:
-        """Ready the pool. A store may be down: connections are made on demand."""
+        """Open the pool. The store may be down: connections are made on demand."""
         try:
             async with self.connection():
                 pass
@@ -72,7 +72,7 @@ class Database:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[asyncpg.Connection]:
-        """A connection out of the pool; raises `StoreUnavailable` rather than wait for long."""
+        """A connection from the pool; raises `StoreUnavailable` rather than wait for long."""
         connection = await self._acquire()
         try:
             yield connection
@@ -89,7 +89,7 @@ class Database:
             yield connection
 
     async def fetch(self, query: str, *arguments: object) -> list[asyncpg.Record]:
-        # As `connection` does it, without the price of a context manager: every search is here.
+        # Like `connection`, without the cost of a context manager: every search comes through here.
         connection = await self._acquire()
         try:
             return await connection.fetch(query, *arguments)
@@ -115,21 +115,21 @@ class Database:
             return await connection.fetchval(query, *arguments)
 
     async def execute(self, query: str, *arguments: object) -> int:
-        """Run a statement and return how many rows it touched."""
+        """Run a statement and return how many rows it affected."""
         async with self.connection() as connection:
             tag = await connection.execute(query, *arguments)
         count = tag.rpartition(" ")[2]
         return int(count) if count.isdigit() else 0
 
     async def executemany(self, query: str, arguments: Iterable[Sequence[object]]) -> None:
-        """Run a statement once for each set of arguments, all or none."""
+        """Run a statement once for each set of arguments, all or nothing."""
         async with self.connection() as connection:
             await connection.executemany(query, arguments)
 
     async def is_up(self) -> bool:
         """Query the store, for at most two seconds, on a connection reserved for this.
 
-        It is made as those of the requests are, so that it fails where they would.
+        It is made in the same way as those of requests, so that it fails when they would.
         """
         try:
             async with asyncio.timeout(_HEALTH_SECONDS), self._probing:
@@ -152,7 +152,7 @@ class Database:
         return self._pool.size, self._pool.used
 
     def expire(self) -> None:
-        """Replace every connection, those in use once they come back."""
+        """Replace every connection; those in use when they are released."""
         self._pool.expire()
 
     async def _acquire(self) -> asyncpg.Connection:

@@ -1,4 +1,4 @@
-"""An embedded PostgreSQL: a real server in a data directory, on a unix socket, no port.
+"""An embedded PostgreSQL: a real server in a data directory, on a unix socket without a port.
 
 All of our commands on one data directory share it: the first starts it, the last stops it. It is
 run by a process of its own (`postgres.keeper`), so that it does not end with the first of them.
@@ -38,7 +38,7 @@ def embedded_postgres(data_dir: Path, options: Mapping[str, str] | None = None) 
     """The URL of the PostgreSQL in `data_dir`, which runs at least until the end of the context.
 
     The data stays; the server stops with its last user. `options` are server settings beyond the
-    defaults; they count for the one that starts the server.
+    defaults; they take effect only if this call starts the server.
     """
     data_dir = data_dir.expanduser().absolute()
     try:
@@ -97,7 +97,7 @@ class _Shared:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Start another keeper if this one dies: a process that needs the server has to."""
+        """Start another keeper if this one dies, because we need the server."""
         watcher = threading.Thread(target=self._watch, daemon=True)
         watcher.start()
         try:
@@ -136,7 +136,7 @@ class _Shared:
             return not try_lock(lock, fcntl.LOCK_SH)
 
     def _start_keeper(self) -> None:
-        """Start it and hear what it says; one that finds another keeper says nothing."""
+        """Start it and read what it reports; if another keeper is running, it reports nothing."""
         # It outlives this process where there are other users.
         command = [sys.executable, "-P", "-m", "postgres.keeper", str(self.data_dir)]
         root = str(Path(__file__).parents[1])
@@ -148,7 +148,7 @@ class _Shared:
             stderr=subprocess.STDOUT,
             text=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-            # A Ctrl-C is for the users of the server; it stops when they have.
+            # Ctrl-C is for the users of the server; it stops after they have.
             start_new_session=True,
         )
         said = rest = ""

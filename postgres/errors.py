@@ -4,13 +4,13 @@
     ├── EmbeddedFailed         the embedded PostgreSQL is not installed or does not start
     ├── DatabaseUnreachable    no connection to the database within the time to start
     ├── MigrationFailed        the database failed while its schema was migrated or checked
-    └── MigrationRefused       the schema must not be touched as it is
+    └── MigrationRefused       this release must not migrate or serve the schema
         ├── DatabaseNewer      a later release has migrated it
         ├── MigrationChanged   a migration differs from the one that was applied
         └── MigrationPending   it is older than this release and migrating is switched off
     StoreUnavailable           while serving: the store is down, too slow, or refuses
 
-A service maps `StoreUnavailable` to the answer that its own contract has for it.
+A service maps `StoreUnavailable` to the response that its own API defines for it.
 """
 
 from serving.errors import ServiceError
@@ -25,7 +25,7 @@ class DatabaseUnreachable(ServiceError):
 
 
 class MigrationFailed(ServiceError):
-    """The database failed, or this role lacks a right; what was begun is rolled back."""
+    """The database failed, or this role lacks a privilege; the migration is rolled back."""
 
 
 class MigrationRefused(ServiceError):
@@ -37,7 +37,7 @@ class DatabaseNewer(MigrationRefused):
 
 
 class MigrationChanged(MigrationRefused):
-    """A migration that was applied is not the one in this package."""
+    """An applied migration differs from the one in this package."""
 
 
 class MigrationPending(MigrationRefused):
@@ -45,7 +45,7 @@ class MigrationPending(MigrationRefused):
 
 
 class StoreUnavailable(Exception):
-    """The store cannot answer now; repeat after `retry_after` seconds."""
+    """The store cannot answer now; retry after `retry_after` seconds."""
 
     def __init__(self, message: str, *, retry_after: float = 1.0) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Making the files of a new PostgreSQL database with its program initdb."""
+"""Creates the files of a new PostgreSQL database with its program initdb."""
 
 import os
 import subprocess
@@ -7,9 +7,9 @@ from pathlib import Path
 from postgres.account import Account, as_user, with_a_name
 from postgres.errors import EmbeddedFailed
 
-# Its own locale, from PostgreSQL 17 on, so that text behaves the same on every machine.
+# The built-in locale of PostgreSQL 17 and later, so that text behaves the same on every machine.
 BUILTIN_LOCALE = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8")
-# The directory that a process is in, by a name that needs no right to pass through those above.
+# The current directory, by a name that needs no access to the directories above it.
 HERE = Path("/proc/self/cwd")
 
 
@@ -49,10 +49,10 @@ def initdb(folder: Path, account: Account | None, programs: Path, *options: str)
 
 
 def called_from_inside(folder: Path) -> str:
-    """How a program that runs in a folder calls it: its account may not reach it from above."""
+    """What a program that runs in a folder calls that folder: it may not have access from above."""
     return str(HERE if HERE.exists() else folder)
 
 
 def environment() -> dict[str, str]:
-    """That of PostgreSQL's programs, whatever ours is."""
+    """The environment of PostgreSQL's programs, whatever ours is."""
     return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}

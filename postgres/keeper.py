@@ -1,7 +1,7 @@
 """The process that keeps an embedded PostgreSQL for all of our commands on a data directory.
 
-Each command that uses the server holds a shared lock on the file `users`, which the kernel takes
-away when the command ends, however it ends. The keeper holds `lock`, runs the server as its child,
+Each command that uses the server holds a shared lock on the file `users`, which the kernel releases
+when the command ends, however it ends. The keeper holds `lock`, runs the server as its child,
 starts it again when it dies, and stops it when nobody holds `users` any more. When the keeper
 itself is killed, the server stops, and the next command, or one that is still there, starts another
 keeper (`postgres.embedded`).
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def try_lock(file: IO[str], kind: int) -> bool:
-    """Whether the lock could be had at once."""
+    """Whether the lock could be taken at once."""
     try:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -103,7 +103,7 @@ def _last_words(data_dir: Path) -> str:
 
 
 def _say(line: str) -> None:
-    """Report to the process that started this one; after that, nobody is listening."""
+    """Report to the process that started this one; afterwards nobody reads it."""
     with suppress(OSError):
         sys.stdout.write(line + "\n")
         sys.stdout.flush()

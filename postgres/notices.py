@@ -19,8 +19,8 @@ log = logging.getLogger(__name__)
 class Notices:
     """Calls back for every notice on its channels, for as long as `run` runs.
 
-    What was sent while there was no connection is lost: `resumed` is called after each connection
-    is made, also the first, for its owner to look at everything anew.
+    What was sent while there was no connection is lost: `resumed` is called after every connect,
+    including the first, so that the owner can reload everything.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Notices:
                     async with asyncio.timeout(_PING_SECONDS):
                         await gone.wait()
                         return
-                # A connection that a network has forgotten would be silent for ever.
+                # If the network has dropped the connection, it would stay silent forever.
                 await connection.execute("SELECT 1")
         finally:
             await close(connection)

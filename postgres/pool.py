@@ -1,8 +1,8 @@
-"""A pool of connections that costs a few microseconds where asyncpg's own costs sixty.
+"""A connection pool that costs a few microseconds per use; asyncpg's own costs sixty.
 
 It can be so small because nothing is ever left on a connection that would have to be reset, and
-because a connection that may be in an unknown state is ended instead of repaired. A new connection
-is made in the background: a caller that cannot wait for it leaves it to the next.
+because a connection in an unknown state is closed instead of repaired. A new connection is made in
+the background: if its caller stops waiting, the next caller gets it.
 """
 
 import asyncio
@@ -12,12 +12,12 @@ from typing import Any
 
 import asyncpg
 
-# Shorter than firewalls and address translators remember a connection that is silent.
+# Shorter than firewalls and NAT keep an idle connection.
 IDLE_SECONDS = 120.0
 
 
 class Pool:
-    """At most `size` connections, made on demand by `connect`, and ended when idle for long."""
+    """At most `size` connections, made on demand by `connect`, and closed when idle for long."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Pool:
         self._connect = connect
         self._size = size
         self._idle: list[asyncpg.Connection] = []
-        # When each was last used; a network may silently drop connections that are idle for long.
+        # When each was last used: a network may silently drop connections that are idle for long.
         self._used_at: dict[asyncpg.Connection, float] = {}
         self._sweeper: asyncio.TimerHandle | None = None
         self._used: set[asyncpg.Connection] = set()
@@ -40,7 +40,7 @@ class Pool:
 
     @property
     def size(self) -> int:
-        """Connections that are open or on their way."""
+        """Connections that are open or being made."""
         return len(self._idle) + len(self._used) + len(self._growing)
 
     @property
@@ -48,7 +48,7 @@ class Pool:
         return len(self._used)
 
     async def acquire(self, timeout: float) -> asyncpg.Connection:  # noqa: ASYNC109
-        """A connection, or what went wrong with making one, or TimeoutError."""
+        """A connection; raises the error of making one, or TimeoutError."""
         while self._idle:
             connection = self._idle.pop()
             if not connection.is_closed():
@@ -59,13 +59,13 @@ class Pool:
         turn: asyncio.Future[asyncpg.Connection] = loop.create_future()
         self._waiting.append(turn)
         self._grow()
-        # Every request of a busy plugin waits here: a timer costs a fifth of asyncio.timeout.
+        # Every request of a busy plugin waits here, and a timer costs a fifth of asyncio.timeout.
         timer = loop.call_later(timeout, _time_out, turn)
         try:
             return await turn
         except BaseException:
             if turn.done() and not turn.cancelled() and turn.exception() is None:
-                self.release(turn.result())  # it came at the very moment of the timeout
+                self.release(turn.result())  # it arrived at the moment of the timeout
             elif turn in self._waiting:
                 self._waiting.remove(turn)
             raise
@@ -73,7 +73,7 @@ class Pool:
             timer.cancel()
 
     def release(self, connection: asyncpg.Connection) -> None:
-        """Give a connection back; one that is broken or in a transaction is ended."""
+        """Return a connection; one that is broken or in a transaction is closed."""
         self._used.discard(connection)
         if connection in self._stale or connection.is_closed() or connection.is_in_transaction():
             self._stale.discard(connection)
@@ -84,7 +84,7 @@ class Pool:
             self._hand_over(connection)
 
     def expire(self) -> None:
-        """End every connection, those in use once they come back."""
+        """Close every connection; those in use when they are released."""
         self.expire_idle()
         self._stale |= self._used
 
@@ -94,7 +94,7 @@ class Pool:
             self._end(self._idle.pop())
 
     async def close(self) -> None:
-        """Close what is idle in peace and everything else by force."""
+        """Close idle connections gracefully and all others by force."""
         if self._sweeper is not None:
             self._sweeper.cancel()
         for task in self._growing:
@@ -134,7 +134,7 @@ class Pool:
             self._sweeper = loop.call_later(self._idle_seconds / 2, self._sweep)
 
     def _sweep(self) -> None:
-        """End what has been idle for too long, and look again as long as something is idle."""
+        """Close connections that have been idle for too long; repeat while any is idle."""
         loop = asyncio.get_running_loop()
         oldest = loop.time() - self._idle_seconds
         kept = []
@@ -151,7 +151,7 @@ class Pool:
         connection.terminate()
 
     def _fail_waiting(self, error: BaseException) -> None:
-        """Tell one that waits; tell all where no other connection can come."""
+        """Fail one waiting caller, or all of them if no other connection can become free."""
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():

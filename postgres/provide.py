@@ -23,7 +23,7 @@ _NO_SESSIONS = (
     "the pooler in --database-url shares one session between clients (pool_mode = transaction or"
     " statement); set pool_mode = session for this database, or connect to PostgreSQL directly"
 )
-# What one client's prepared statements are to another one's.
+# The errors of a client that meets another one's prepared statements.
 _SHARED_SESSION = (
     asyncpg.DuplicatePreparedStatementError,
     asyncpg.InvalidSQLStatementNameError,
@@ -41,9 +41,9 @@ def database_for(
 ) -> Iterator[S]:
     """The settings with the URL of a database that is up and migrated, or checked.
 
-    It is the given one, or that of an embedded PostgreSQL that stops with the context. `command`
-    is what the service is called, for connections and messages. `afterwards` looks at the database
-    once it is ready.
+    It is the given one, or that of an embedded PostgreSQL that stops with the context. `command` is
+    the name of the service, for connections and messages. `afterwards` inspects the database once
+    it is ready.
     """
     with server_for(settings) as settings:
         asyncio.run(prepare(settings, schema, command=command, afterwards=afterwards))
@@ -102,7 +102,7 @@ async def prepare(
 async def _require_sessions(
     settings: DatabaseSettings, connection: asyncpg.Connection, command: str
 ) -> None:
-    """Refuse a pooler that gives a session to everybody by turns: settings and locks would leak."""
+    """Refuse a pooler that shares sessions between clients: settings and locks would leak."""
     mark = secrets.token_hex(8)
     look = "SELECT current_setting('memory_plugins.mark', true)"
     await connection.execute(f"SET memory_plugins.mark = '{mark}'")
@@ -123,7 +123,7 @@ async def _reach(settings: DatabaseSettings, command: str) -> asyncpg.Connection
         try:
             return await connect(settings, name=command)
         except ValueError:
-            # Not its text: that may quote a piece of a password with a / that was not escaped.
+            # Not its text: that may quote part of a password that contains an unescaped /.
             raise BadSetting(
                 "--database-url is not a PostgreSQL URL, such as"
                 " postgresql://user:password@host:5432/database; in a password / ? # and @ are"
@@ -151,7 +151,7 @@ async def _reach(settings: DatabaseSettings, command: str) -> asyncpg.Connection
 
 
 def _require_utf8(connection: asyncpg.Connection) -> None:
-    """In another encoding some texts would be refused, and found under other words."""
+    """In another encoding, some texts would be refused or split into other words."""
     encoding = connection.get_settings().server_encoding
     if encoding != "UTF8":
         raise BadSetting(

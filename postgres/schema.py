@@ -2,15 +2,15 @@
 
 A package holds `0001_name.sql` and so on, applied in order under one lock, each in a transaction,
 and recorded. They are never edited after a release: the checksum of each is recorded and compared.
-What can be replaced at any time, such as functions that rank, is in `repeatable/name.sql`: the
-whole file is applied, after the numbered ones, when its checksum is not the recorded one.
+What can be replaced at any time, such as ranking functions, is in `repeatable/name.sql`: the whole
+file is applied, after the numbered ones, when its checksum is not the recorded one.
 
-A file whose first line is `-- needs: feature` is applied once the feature is there: at the first
-start, or at the first start after it was installed, so it must not rely on its order.
+A file whose first line is `-- needs: feature` is applied once the feature is available, which may
+be at a later start, so it must not rely on its position.
 
-A release that meets migrations it does not know refuses to serve, unless each of them says that it
-may: a line `-- serves: 0003` at the top of a file means that a release whose last migration is 0003
-can still serve the database afterwards. So a rolling upgrade can restart either release.
+A release that finds migrations it does not know refuses to serve, unless each of them permits it: a
+line `-- serves: 0003` at the top of a file means that a release whose last migration is 0003 can
+still serve the database afterwards. So a rolling upgrade can restart either release.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ Feature = Callable[[asyncpg.Connection], Awaitable[bool]]
 
 
 class Adopt(Protocol):
-    """Takes over what an earlier program left in the database; `fresh`: our schema is new."""
+    """Adopts what an earlier program left in the database; `fresh`: our schema is new."""
 
     async def __call__(self, connection: asyncpg.Connection, *, fresh: bool) -> None: ...
 
@@ -78,9 +78,9 @@ class Migration(Repeatable):
 class Schema:
     """One service's part of a database.
 
-    `features` makes sure of what files may need, by name. `search_path` tells where a connection
-    finds what the schema uses, where that is more than the schema itself. `adopt` is called at
-    every migration, in the transaction in which a fresh schema is made.
+    `features` ensures, by name, what files may need. `search_path` is for a schema that uses
+    objects outside itself. `adopt` is called at every migration, in the transaction that creates a
+    fresh schema.
     """
 
     name: str
@@ -124,7 +124,7 @@ class Schema:
         migrations: tuple[Migration, ...] | None = None,
         repeatables: tuple[Repeatable, ...] | None = None,
     ) -> list[Repeatable]:
-        """Bring the schema up to date and return what was applied; many may call it at once."""
+        """Bring the schema up to date and return what was applied; concurrent calls are safe."""
         migrations = self.migrations if migrations is None else migrations
         repeatables = self.repeatables if repeatables is None else repeatables
         lock = self.lock("migrate")
@@ -184,7 +184,7 @@ class Schema:
         return {row["name"]: row["checksum"] for row in rows}
 
     async def _make_tables(self, connection: asyncpg.Connection, *, with_repeatables: bool) -> None:
-        # Looking first keeps a role without the right to create a schema able to start.
+        # Checking first lets a role start that may not create schemas.
         fresh = not await _exists(connection, f"{self.name}.{self.table}")
         if fresh:
             await connection.execute(
@@ -246,7 +246,7 @@ class Schema:
     async def _is_newer(
         self, connection: asyncpg.Connection, migrations: tuple[Migration, ...]
     ) -> bool:
-        """Whether a later release has migrated it and lets this one serve; refuses otherwise."""
+        """Whether a later release has migrated it and permits this one to serve; else raises."""
         newer = (await self.recorded(connection)).keys() - {file.version for file in migrations}
         if not newer:
             return False

@@ -25,7 +25,7 @@ from postgres.programs import newest_programs, runnable_by, version_of
 
 _STOP_SECONDS = 6.0
 _PAUSE_SECONDS = 0.02
-# The kernel allows 108 bytes (macOS 104) for the name of a unix socket, its end included.
+# The kernel allows 108 bytes (macOS 104) for the path of a unix socket, with its final NUL.
 _SOCKET_NAME_BYTES = 100
 _SOCKET = ".s.PGSQL.5432"
 _SET_PARENT_DEATH_SIGNAL = 1
@@ -55,11 +55,11 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where clients find it."""
+        """The address for clients."""
         return f"postgresql://postgres@/postgres?host={quote(str(self.socket_dir))}"
 
     def prepare(self) -> None:
-        """Create the database if there is none, and stop a server that a killed process left."""
+        """Create the database if there is none; stop a server that outlived its process."""
         self.account = account_for(self.data_dir)
         self.programs = runnable_by(self.account, self.programs)
         if self.cluster.exists():
@@ -95,7 +95,8 @@ class Server:
                 cwd=self.cluster,
                 env=environment(),
                 start_new_session=True,
-                # It stops when the process that keeps it is killed. That one has no other thread.
+                # It stops when the process that keeps it is killed. That process has no other
+                # thread.
                 preexec_fn=_stop_with_parent,
                 **as_user(self.account),
             )
@@ -122,7 +123,7 @@ class Server:
                 time.sleep(_PAUSE_SECONDS)
 
     def process_id(self) -> int | None:
-        """That of the server that runs on this database now, if there is one."""
+        """The process id of the server that runs on this database now, if there is one."""
         import psutil  # comes with the wheel
 
         try:
@@ -130,7 +131,8 @@ class Server:
             process = psutil.Process(pid)
             if process.status() == psutil.STATUS_ZOMBIE:
                 return None
-            # A number may belong to another program by now; a server is where its data is.
+            # The process id may belong to another program by now; the working directory identifies
+            # the server.
             return pid if Path(process.cwd()).samefile(self.cluster) else None
         except (OSError, ValueError, psutil.Error):
             return None
@@ -144,7 +146,7 @@ class Server:
 
     @property
     def socket_dir(self) -> Path:
-        """Where clients find the socket: the database's directory, or a short name for it."""
+        """The directory of the socket: that of the database, or a short link to it."""
         if _fits(self.cluster):
             return self.cluster
         name = f"memory-{os.geteuid()}-{self.cluster.stat().st_ino:x}"
@@ -157,13 +159,13 @@ class Server:
         return link
 
     def forget_socket(self) -> None:
-        """Remove the short name for the socket's directory, if there was need for one."""
+        """Remove the short link to the socket's directory, if there is one."""
         with suppress(OSError, EmbeddedFailed):
             if self.socket_dir != self.cluster:
                 self.socket_dir.unlink()
 
     def _create(self) -> None:
-        # Made aside and renamed, so that an interrupted start leaves no half a database.
+        # Made elsewhere and renamed, so that an interrupted start leaves no partial database.
         unfinished = self.data_dir / "postgres.new"
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(mode=0o700)
@@ -184,7 +186,7 @@ class Server:
         if pid is not None:
             self.stop()
         if self.process_id() is None:
-            # A number that another program has by now would keep the server from starting.
+            # A process id that now belongs to another program would keep the server from starting.
             (self.cluster / "postmaster.pid").unlink(missing_ok=True)
         else:
             raise EmbeddedFailed(

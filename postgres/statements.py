@@ -1,7 +1,7 @@
 """The statements of a service, one `.sql` file each, named after what they do.
 
-A line `-- include: name` stands for the text of that file, a part that statements share. A line
-that ends in `-- some-mark` can be left out by that mark.
+A line `-- include: name` is replaced by the text of that file, which several statements share.
+Lines that end in `-- some-mark` can be left out by naming the mark.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""How clients come in: one at a time, and to the worker that has the fewest.
+"""Accepting clients: one at a time, each by the worker that has the fewest.
 
-The event loop's own server takes all who wait at once: of several workers the one that wakes
-first may have all the clients of a service, and as they stay connected, the others remain idle.
+The event loop's own server accepts everyone who is waiting at once: the worker that wakes first may
+get all the clients of a service, and because they stay connected, the others remain idle.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Share:
-    """A worker's share of the clients: how many each worker has, and which one this is."""
+    """How many clients each worker has, and which worker this is."""
 
     counts: MutableSequence[int]
     worker: int
@@ -36,25 +36,25 @@ class Share:
 
     @property
     def is_all(self) -> bool:
-        """Whether there is no other worker."""
+        """Whether this is the only worker."""
         return len(self.counts) == 1
 
     @property
     def is_fair(self) -> bool:
-        """Whether this worker may have one more."""
+        """Whether this worker may accept one more client."""
         return self.counts[self.worker] <= min(self.counts)
 
 
 def shares(workers: int) -> list[Share]:
-    """One for each worker, to be passed to its process."""
+    """One per worker, to pass to its process."""
     counts = multiprocessing.get_context("spawn").RawArray("i", workers)
     return [Share(counts, worker) for worker in range(workers)]
 
 
 def refuse(bound: socket.socket) -> None:
-    """Let nobody connect any more, in any process; who has connected can still be accepted.
+    """Refuse new connections, in every process; clients that have connected can still be accepted.
 
-    Only unix sockets know this. Of a TCP socket it would cut off those who wait.
+    Only unix sockets support this. With a TCP socket it would cut off clients that are waiting.
     """
     if bound.family == socket.AF_UNIX:
         with suppress(OSError):  # not on every system
@@ -62,9 +62,9 @@ def refuse(bound: socket.socket) -> None:
 
 
 class Acceptor:
-    """Accepts those who connect to a listening socket, and gives each a protocol.
+    """Accepts clients on a listening socket and gives each a protocol.
 
-    `connections` are those that have one. A worker with more than its share hesitates, so that
+    `connections` are those it has accepted. A worker with more than its share hesitates, so that
     another can be faster.
     """
 
@@ -89,8 +89,8 @@ class Acceptor:
     async def close(self) -> None:
         """Accept clients that have already connected, who would otherwise be cut off. Then stop.
 
-        Clients that another worker has sent away come back here as long as somebody listens, also
-        while the last ones enter: the socket is closed in the moment in which nobody waits.
+        Clients that another worker has sent away come back here as long as the socket is open, even
+        while the last ones are being accepted: it is closed as soon as nobody is waiting.
         """
         self._closed = True
         self._loop.remove_reader(self._socket)
@@ -131,7 +131,7 @@ class Acceptor:
             return False  # another worker was faster
         except OSError as error:
             if error.errno not in _NO_MORE_FILES:
-                return True  # this one is gone
+                return True  # the client is gone
             log.error("cannot accept connections", extra={"reason": errno.errorcode[error.errno]})
             self._pause(_PAUSE_SECONDS, self._open)
             return False
@@ -145,4 +145,4 @@ class Acceptor:
         try:
             await self._loop.connect_accepted_socket(self._protocol, client)
         except OSError:
-            client.close()  # gone in the meantime
+            client.close()  # the client has gone in the meantime

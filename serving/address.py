@@ -11,16 +11,16 @@ from pathlib import Path
 
 from serving.errors import BadSetting
 
-# As many may have connected without having been let in.
+# How many clients may be connected without being accepted yet.
 BACKLOG = 2048
 _ELSEWHERE = "or choose another address with --listen"
 
 
 @dataclass(frozen=True)
 class ListeningSockets:
-    """Sockets that have their address, and refuse connections until `open`.
+    """Bound sockets that refuse connections until `open`.
 
-    One, except for a host name with several addresses, such as localhost.
+    There is one socket, or several if a host name has several addresses, such as localhost.
     """
 
     sockets: list[socket.socket]
@@ -29,7 +29,7 @@ class ListeningSockets:
 
     @property
     def address(self) -> str:
-        """Where clients find it, with the real port: `http://127.0.0.1:9100` or `unix:/path`."""
+        """The address for clients, with the real port: `http://127.0.0.1:9100` or `unix:/path`."""
         if self.path is not None:
             return f"unix:{self.path}"
         host, port = self.sockets[0].getsockname()[:2]
@@ -47,7 +47,7 @@ class ListeningSockets:
         """Let clients connect; they wait in the backlog until they are accepted."""
         try:
             for one in self.sockets:
-                # Of two servers that start at once, both may have the port until one listens.
+                # Two servers that start at once can both bind the port, until one of them listens.
                 one.listen(BACKLOG)
         except OSError as error:
             raise _cannot_listen(self.address, error) from error
@@ -104,7 +104,7 @@ def _every_address(host: str, port: int) -> list[socket.socket]:
     taken: list[socket.socket] = []
     try:
         for family, _, _, _, name in dict.fromkeys(found):
-            # A port that the system chose for the first is the others' too.
+            # If the system chose a port for the first, the others use it too.
             chosen = taken[0].getsockname()[1] if taken else port
             try:
                 taken.append(_bound_to(family, (name[0], chosen, *name[2:])))
@@ -130,7 +130,7 @@ def _every_interface(port: int) -> socket.socket:
 def _bound_to(
     family: int, name: tuple[object, ...], *, both_families: bool = False
 ) -> socket.socket:
-    """As `socket.create_server` does it, which also listens."""
+    """Like `socket.create_server`, but without listening."""
     taken = socket.socket(family, socket.SOCK_STREAM)
     try:
         # A port is free again at once after a server on it has ended.
@@ -157,7 +157,7 @@ def _bound_unix(path: Path) -> socket.socket:
 
 
 def _remove_stale(path: Path) -> None:
-    """A killed server leaves its socket file behind; a file that somebody answers on stays."""
+    """Remove the socket file of a killed server, but not one on which a server responds."""
     if not path.is_socket():
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:

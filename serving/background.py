@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 async def background(*works: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
     """Run each as its own task until the end of the context, then cancel and await them.
 
-    One that raises is logged and begun again after a second; one that returns is done.
+    One that raises is logged and restarted after a second; one that returns is done.
     """
     tasks = [asyncio.create_task(_keep_going(work)) for work in works]
     try:

@@ -1,4 +1,4 @@
-"""Request bodies: too large ones are refused by their stated length, else while they are read."""
+"""Request bodies. One that is too large is refused by its Content-Length, else while it is read."""
 
 from starlette.types import Message, Receive
 
@@ -8,7 +8,7 @@ Headers = list[tuple[bytes, bytes]]
 
 
 def check_length(headers: Headers, limit: int) -> None:
-    """Refuse a body that is longer by its own account."""
+    """Refuse a body whose Content-Length is too large."""
     for name, value in headers:
         if name == b"content-length" and value.isdigit() and int(value) > limit:
             raise _too_large(limit)
@@ -36,11 +36,11 @@ async def read(headers: Headers, receive: Receive, limit: int) -> bytes:
 
 
 def limited(headers: Headers, receive: Receive, limit: int) -> Receive:
-    """The same messages, until there are more bytes in them than allowed."""
+    """The same messages, until they contain more bytes than allowed."""
     check_length(headers, limit)
     names = [name for name, _ in headers]
     if b"content-length" in names and b"transfer-encoding" not in names:
-        return receive  # whoever parses the request lets no more in than it says
+        return receive  # the HTTP parser passes on no more than that
     size = 0
 
     async def receive_within_limit() -> Message:

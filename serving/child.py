@@ -1,7 +1,7 @@
 """Another of our commands as a child process: restarted when it exits, never orphaned.
 
-The child reads a pipe of which only its parent has the other end. When the parent ends, also by
-`kill -9`, the pipe ends with it, and the child stops.
+The child reads a pipe whose other end only its parent has. When the parent ends, also by `kill -9`,
+the pipe ends with it, and the child stops.
 """
 
 import logging
@@ -16,9 +16,9 @@ from contextlib import contextmanager, suppress
 from serving.errors import ServerFailed
 
 _STOP_WITH_PARENT = "MEMORY_STOP_WITH_PARENT"
-# Beyond the time that its requests have to finish.
+# In addition to the time that its requests have to finish.
 _STOP_SECONDS = 10.0
-# One that keeps exiting is not restarted all the time.
+# A child that keeps exiting is restarted only this often.
 _PAUSE_SECONDS = 1.0
 
 log = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ class Child:
         return self._process is not None and self._process.poll() is None
 
     def keep_alive(self) -> None:
-        """From now on restart it when it exits."""
+        """From now on, restart it when it exits."""
         self._supervisor.start()
 
     def stop(self) -> None:
@@ -91,7 +91,7 @@ class Child:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 env=self._environment,
-                # A Ctrl-C is for us: the child serves until we have finished.
+                # Ctrl-C is for this process: the child serves until we have finished.
                 start_new_session=True,
             )
         except OSError as error:

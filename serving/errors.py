@@ -1,9 +1,9 @@
 """What can go wrong in a server.
 
     ServiceError               the server cannot start; the message says what to do about it
-    ├── BadSetting             a flag or an environment variable that makes no sense
-    └── ServerFailed           the process that serves, or one of several, does not start
-    Refused                    an answer that is not 2xx, made into the service's own envelope
+    ├── BadSetting             a flag or an environment variable with an invalid value
+    └── ServerFailed           the serving process, or one of several, does not start
+    Refused                    a response that is not 2xx, in the service's own envelope
 
 The command prints the message of a `ServiceError` and exits with 1 (2 for `BadSetting`).
 """
@@ -19,17 +19,17 @@ class ServiceError(Exception):
 
 
 class BadSetting(ServiceError):
-    """A setting that makes no sense; the message names its flag."""
+    """An invalid setting; the message names its flag."""
 
     exit_code = 2
 
 
 class ServerFailed(ServiceError):
-    """Everything was ready, and serving did not begin; the log says why."""
+    """Everything was ready, but serving did not start; the log says why."""
 
 
 class Refused(Exception):
-    """A request that is not answered with 2xx: status, a short code, a sentence, headers."""
+    """A response that is not 2xx: status, a short code, a sentence, headers."""
 
     def __init__(
         self,

@@ -19,9 +19,9 @@ _STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color
 
 
 def configuration(*, level: str, as_json: bool, packages: Sequence[str]) -> dict[str, Any]:
-    """For `logging.config.dictConfig`; worker processes are given it too.
+    """For `logging.config.dictConfig`; worker processes get it too.
 
-    The level is that of these packages; of all others only warnings are logged.
+    The level applies to these packages; others only log warnings.
     """
     formatter = f"{__name__}.{'JsonLines' if as_json else 'TextLines'}"
     return {
@@ -38,7 +38,7 @@ def configuration(*, level: str, as_json: bool, packages: Sequence[str]) -> dict
         "root": {"level": "WARNING", "handlers": ["stderr"]},
         "loggers": {
             **{package: {"level": level.upper()} for package in packages},
-            # Its own news, such as "Shutting down", doubles ours.
+            # Its own messages, such as "Shutting down", duplicate ours.
             "uvicorn": {"level": "WARNING"},
         },
     }

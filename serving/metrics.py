@@ -1,4 +1,4 @@
-"""`GET /metrics` in Prometheus format, for the whole service however many workers there are.
+"""`GET /metrics` in Prometheus format, for the whole service, however many workers there are.
 
 With several workers prometheus_client keeps each one's numbers in files of a shared
 directory, named by PROMETHEUS_MULTIPROC_DIR before it is imported, and adds them up.
@@ -27,7 +27,7 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 GaugeMode = Literal["livesum", "livemax", "mostrecent"]
-"""How the gauges of several workers become one."""
+"""How the gauges of several workers are combined."""
 
 
 class Metrics:
@@ -69,7 +69,7 @@ class Metrics:
         )
 
     def render(self) -> bytes:
-        """All workers' numbers."""
+        """The numbers of all workers."""
         directory = os.environ.get(MULTIPROCESS_DIR)
         if directory is None:
             return generate_latest(self._registry)
@@ -80,7 +80,7 @@ class Metrics:
 
 
 def metrics_route(metrics: Metrics, refresh: Callable[[], Awaitable[None]] | None = None) -> Route:
-    """`GET /metrics`; what is only known when asked for is set by `refresh`."""
+    """`GET /metrics`; `refresh` sets the numbers that are only known on request."""
 
     async def show(_: Request) -> Response:
         if refresh is not None:

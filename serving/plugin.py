@@ -28,7 +28,7 @@ _NOT_INHERITED = ("LISTEN_ADDR", "DATABASE_URL", "DATA_DIR", "TOKEN", "URL", "WO
 _CONTENT_BYTES = 400_000
 _START_SECONDS = 120.0
 _PAUSE_SECONDS = 0.05
-# The kernel allows 108 bytes (macOS 104) for the name of a unix socket, its end included.
+# The kernel allows 108 bytes (macOS 104) for the path of a unix socket, with its final NUL.
 _SOCKET_NAME_BYTES = 100
 
 log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class PluginSettings(BaseSettings):
 
 
 class _Settings(Protocol):
-    """What a server with a plugin has."""
+    """The settings that a server with a plugin has."""
 
     @property
     def plugin_url(self) -> str | None: ...
@@ -108,7 +108,7 @@ def _environment(settings: _Settings) -> dict[str, str]:
     environment |= {
         "MEMORY_PLUGIN_DATABASE_URL": settings.database_url or "",
         "MEMORY_PLUGIN_SKIP_MIGRATE": str(int(settings.skip_migrate)),
-        # A reader of our log would take the child's "listening" for ours.
+        # A reader of our log would mistake the child's "listening" for ours.
         "MEMORY_PLUGIN_LOG_LEVEL": "warning"
         if settings.log_level == "info"
         else settings.log_level,
@@ -119,7 +119,7 @@ def _environment(settings: _Settings) -> dict[str, str]:
 
 @contextmanager
 def _socket_path(data_dir: Path, service: str) -> Iterator[Path]:
-    """Where this process' child listens; removes sockets that killed processes left behind."""
+    """Where this process's child listens; removes sockets that killed processes left behind."""
     data_dir = data_dir.expanduser().absolute()
     try:
         data_dir.mkdir(parents=True, exist_ok=True)

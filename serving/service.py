@@ -21,8 +21,8 @@ from serving.child import stop_with_parent
 from serving.metrics import MULTIPROCESS_DIR
 from serving.settings import ServerSettings, settings_of
 
-# Longer than any common client keeps a connection that it does not use (Go: 90 s): whoever
-# closes first must be the client, or a request crosses the end of its connection.
+# Longer than any common client keeps an idle connection (Go: 90 s): the client must close first, or
+# it may send a request on a connection that is just being closed.
 _KEEP_ALIVE_SECONDS = 130
 
 S = TypeVar("S", bound=ServerSettings)
@@ -34,9 +34,9 @@ log = logging.getLogger(__name__)
 class Service(Generic[S]):
     """The definition of a server.
 
-    `prepare` runs once, before the workers, and yields the settings that they get: the database is
-    there and migrated, for as long as the context lasts. `create_app` runs in every worker.
-    `migrate`, if there is one, is a command of its own.
+    `prepare` runs once, before the workers, and yields their settings: while its context lasts, the
+    database is running and migrated. `create_app` runs in every worker. `migrate`, if given,
+    becomes a subcommand.
     """
 
     name: str
@@ -104,7 +104,7 @@ class Service(Generic[S]):
             timeout_keep_alive=_KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=max(1, round(settings.shutdown_timeout)),
         )
-        # Read by the protocol, which is made by uvicorn and gets nothing else.
+        # For the protocol, which uvicorn creates and which gets nothing else.
         configuration.bad_request = self.bad_request  # type: ignore[attr-defined]
         return configuration
 

@@ -1,4 +1,4 @@
-"""The order to stop, for streams that would otherwise never end.
+"""The signal to stop, for streams that would otherwise never end.
 
 A stream that does not end by itself within the time for shutting down is cut off.
 """
@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any, TypeVar
 
 STATE = "stopping"
-"""Where the event is in the state of a request's scope."""
+"""The key of the event in the state of a request's scope."""
 
 Item = TypeVar("Item")
 

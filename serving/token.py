@@ -6,7 +6,7 @@ from starlette.types import Scope
 
 
 class BearerToken:
-    """Tells whether a request carries the token; the word Bearer may be in any case."""
+    """Checks whether a request carries the token; the case of the word Bearer does not matter."""
 
     def __init__(self, token: str) -> None:
         self._token = token.encode()

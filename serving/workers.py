@@ -1,7 +1,7 @@
 """The serving processes: this one alone, or several on the same sockets, until a signal.
 
-The first SIGTERM, SIGINT or SIGHUP (a terminal that closes) stops them in good order, and another
-one changes nothing: what is in flight has its time, which `--shutdown-timeout` bounds.
+The first SIGTERM, SIGINT or SIGHUP (a terminal that closes) stops them gracefully, and another one
+changes nothing: requests in flight have as long as `--shutdown-timeout` allows.
 """
 
 import asyncio
@@ -27,7 +27,8 @@ from serving.acceptor import Acceptor, Share, refuse, shares
 from serving.errors import ServerFailed
 from serving.stopping import STATE
 
-# What a terminal sends reaches every process in it; of several, the first says when to stop.
+# A terminal sends its signals to every process in it; with several workers, the parent decides when
+# to stop.
 _FROM_TERMINAL = (signal.SIGINT, signal.SIGHUP)
 # Under nohup, a terminal may close.
 STOPPING = tuple(
@@ -61,7 +62,7 @@ def run_several(
 ) -> None:
     """Serve in several processes; one that dies is restarted.
 
-    Raises `ServerFailed` when one cannot begin.
+    Raises `ServerFailed` if one cannot start.
     """
     configuration.app = partial(_worker, create_app)
     configuration.workers = workers
@@ -128,8 +129,8 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Install the final signal handlers.
 
-        uvicorn's own lets a second Ctrl-C cut off what is in flight, and raises all of them again
-        in the middle of the event loop's end.
+        With uvicorn's own, a second Ctrl-C cuts off requests in flight, and all signals are raised
+        again while the event loop is ending.
         """
         self.take_signals()
         if multiprocessing.parent_process() is not None:
@@ -154,7 +155,7 @@ class _Process(Process):
 
     def start(self) -> None:
         """Start it with signals blocked: they stay pending until it can shut down cleanly."""
-        # It comes with the first process, and would let the signals through to that one.
+        # It is started with the first process, and would let the signals through to that one.
         resource_tracker.ensure_running()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
         try:
@@ -189,8 +190,8 @@ class _Workers(Multiprocess):
     def keep_subprocess_alive(self) -> None:
         """Restart a worker that died.
 
-        uvicorn's own also waits for a sign of life of each: deaf to SIGTERM and blind to the other
-        workers meanwhile, and it kills a worker that a busy machine lets start slowly.
+        uvicorn's own also waits for each worker to respond: meanwhile it ignores SIGTERM and the
+        other workers, and it kills a worker that starts slowly on a busy machine.
         """
         for number, worker in enumerate(self.processes):
             if worker.process.is_alive() or self.should_exit.is_set():
@@ -204,7 +205,8 @@ class _Workers(Multiprocess):
             try:
                 self.processes[number] = self._started(self._shares[number])
             except OSError as error:
-                # No memory or no room for a process; the others serve on, and there may be soon.
+                # There is no memory or no room for another process now; the other workers go on
+                # serving.
                 log.error("worker exited and cannot be replaced", extra={"reason": error.strerror})
             else:
                 log.error("worker exited; restarting", extra={"worker": worker.pid})

@@ -16,12 +16,12 @@ from hypothesis import HealthCheck, settings
 from plugin_postgres.schema import SCHEMA
 from postgres.embedded import embedded_postgres
 
-# How long an example takes says more about the machine than about the code.
+# The duration of an example says more about the machine than about the code.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
-# A shell lets what it runs in the background ignore Ctrl-C, and nohup the end of a terminal: all
-# that the tests start would, too.
+# A shell makes background jobs ignore Ctrl-C, and nohup makes them ignore the end of the terminal:
+# everything that the tests start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
@@ -55,11 +55,11 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[str]:
-    """The URL of a PostgreSQL server of this test process' own."""
-    # A short path, because a unix socket's name may have about 100 bytes only.
+    """The URL of this test process's own PostgreSQL server."""
+    # A short path, because that of a unix socket may have only about 100 bytes.
     data_dir = Path(tempfile.mkdtemp(prefix="mp-pg-"))
     try:
-        # Nothing here outlives the machine; fault tests run a server with fsync on.
+        # Nothing here has to survive a crash; the fault tests run servers with fsync on.
         with embedded_postgres(data_dir, {"fsync": "off", "max_connections": "200"}) as url:
             yield url
     finally:

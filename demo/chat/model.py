@@ -1,4 +1,4 @@
-"""A model that knows its lines: it reads the context, and records an answer word by word."""
+"""A scripted model: it reads the context, and records an answer word by word."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The page, its files, and the one thing that it asks of us: that the model answers."""
+"""The page, its files, and its one request to us: an answer from the model."""
 
 import asyncio
 from pathlib import Path

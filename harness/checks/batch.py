@@ -15,7 +15,7 @@ _ALONE = "batch: one bad write does not fail the others."
 
 
 def write_to(name: str, content: str, **fields: Any) -> dict[str, Any]:
-    """One write of a batch."""
+    """One item of a batch."""
     return {"namespace": name, **memory(content, fields)}
 
 
@@ -34,7 +34,7 @@ def results_of(answer: Exchange) -> list[str]:
 
 @check("batch.writes-all", "batch: up to 1,000 writes, each with its namespace.", needs=_NEEDS)
 async def writes_all(trial: Trial) -> None:
-    """Writes into two namespaces in one request: every memory in its own, whole."""
+    """Writes into two namespaces in one request: every memory is in its own, complete."""
     names = [await trial.namespace(), await trial.namespace()]
     writes = [
         write_to(names[number % 2], f"note {number}", kind="summary", source="user")
@@ -61,7 +61,7 @@ async def writes_all(trial: Trial) -> None:
 
 @check("batch.answers-in-order", _ORDER, needs=_NEEDS)
 async def answers_in_order(trial: Trial) -> None:
-    """Sends 60 writes with ids in random order over three namespaces."""
+    """Sends 60 writes with ids to three namespaces, in random order."""
     names = [await trial.namespace() for _ in range(3)]
     ids = [trial.uuid() for _ in range(60)]
     writes = [
@@ -76,7 +76,7 @@ async def answers_in_order(trial: Trial) -> None:
 
 @check("batch.one-bad-write", _ALONE, needs=_NEEDS)
 async def one_bad_write(trial: Trial) -> None:
-    """Mixes good writes with bad ones of every kind: each bad one gets its error, in its place."""
+    """Mixes good writes with all kinds of bad ones: each bad one gets its error, in its place."""
     name, other = await trial.namespace(), await trial.namespace()
     foreign = await trial.written(other, "theirs", id=trial.uuid())
     good = [trial.uuid() for _ in range(3)]
@@ -123,7 +123,7 @@ async def a_thousand(trial: Trial) -> None:
 
 @check("batch.malformed", "batch: a malformed request as a whole gets 400.", needs=_NEEDS)
 async def malformed(trial: Trial) -> None:
-    """Sends no writes, an empty list, an object instead of a list, no JSON."""
+    """Sends no writes, an empty list, an object instead of a list, and a body that is not JSON."""
     for raw in (b"{}", b'{"writes": []}', b'{"writes": {}}', b'{"writes": null}', b"[]", b"{"):
         answer = await trial.send("POST", "/v1/memories/batch", raw=raw)
         answer.expect_error(400, "bad_request")
@@ -131,7 +131,7 @@ async def malformed(trial: Trial) -> None:
 
 @check("batch.is-idempotent", "id known in the same namespace: replaced in place.", needs=_NEEDS)
 async def is_idempotent(trial: Trial) -> None:
-    """Sends the same batch twice, as a backfill does that was interrupted: no row is doubled."""
+    """Sends the same batch twice, as an interrupted backfill does: no row is duplicated."""
     name = await trial.namespace()
     writes = [write_to(name, f"note {number}", id=trial.uuid()) for number in range(50)]
     first = results_of(await trial.batch(writes))
@@ -144,7 +144,7 @@ async def is_idempotent(trial: Trial) -> None:
 
 @check("batch.keeps-created-at", "batch: a write may carry created_at.", needs=_NEEDS)
 async def keeps_created_at(trial: Trial) -> None:
-    """Writes memories of other years: they keep their time, and sort by it."""
+    """Writes memories from other years: they keep their time, and are sorted by it."""
     name = await trial.namespace()
     years = [2019, 2021, 2020]
     await trial.written(name, "now")
@@ -165,7 +165,7 @@ async def keeps_created_at(trial: Trial) -> None:
     "batch.created-at-of-the-known", "id known: replaced in place, same created_at.", needs=_NEEDS
 )
 async def created_at_of_the_known(trial: Trial) -> None:
-    """Writes a known id again with another created_at: the memory keeps the one it has."""
+    """Writes a known id again with another created_at: the memory keeps its own."""
     name = await trial.namespace()
     memory_id = await trial.written(name, "before", id=trial.uuid())
     made = (await trial.one(name)).created_at
@@ -177,7 +177,7 @@ async def created_at_of_the_known(trial: Trial) -> None:
 
 @check("batch.same-id-twice", "id: the idempotency key.", needs=_NEEDS)
 async def same_id_twice(trial: Trial) -> None:
-    """Sends one id twice in a batch: both succeed, one row is left, with the last content."""
+    """Sends one id twice in a batch: both succeed, and one row is left, with the last content."""
     name = await trial.namespace()
     memory_id = trial.uuid()
     writes = [write_to(name, content, id=memory_id) for content in ("first", "second")]

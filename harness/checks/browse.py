@@ -1,4 +1,4 @@
-"""The extension `browse`: newest first page by page, cursors that belong together, counts."""
+"""The extension `browse`: newest first page by page, what a cursor belongs to, counts."""
 
 from datetime import timedelta
 from typing import Any
@@ -64,7 +64,7 @@ async def newest(trial: Trial) -> None:
 
 @check("browse.same-time", _ORDER, needs=[*_LIST, "batch"])
 async def same_time(trial: Trial) -> None:
-    """Of memories made at the same time the smaller id comes first, also across pages."""
+    """Of memories created at the same time the smaller id comes first, also across pages."""
     name = await trial.namespace()
     moment = (await trial.clock()).now().replace(microsecond=0) - timedelta(days=2)
     ids = [trial.uuid() for _ in range(7)]
@@ -88,7 +88,7 @@ async def same_time(trial: Trial) -> None:
 
 @check("browse.default-order", _ORDER, needs=_LIST)
 async def default_order(trial: Trial) -> None:
-    """`order: id` is what a listing without an order is."""
+    """`order: id` is the same as a listing without an order."""
     name = await trial.namespace()
     sent = sorted(await trial.fill(name, [f"note {number}" for number in range(12)]))
     expect_equal("without order", ids_of(await walk(trial, name, limit=5)), sent)
@@ -112,9 +112,10 @@ async def kinds(trial: Trial) -> None:
 
 @check("browse.while-others-write", _ONCE, needs=_LIST)
 async def while_others_write(trial: Trial) -> None:
-    """Lists newest first in pages of 3; between pages others come, change and go.
+    """Lists newest first in pages of 3; between pages others are written, changed and deleted.
 
-    With `batch` some of those that come say that they are old: they would be on a later page.
+    With `batch` some of the new ones have an old `created_at`, which would put them on a later
+    page.
     """
     name = await trial.namespace()
     staying = []
@@ -150,9 +151,9 @@ async def while_others_write(trial: Trial) -> None:
 
 @check("browse.cursor-belongs", _CURSOR, needs=_LIST)
 async def cursor_belongs(trial: Trial) -> None:
-    """Takes the cursor of a first page to another order, other namespaces, kinds and filters: 400.
+    """Uses the cursor of a first page with another order, other namespaces, kinds and filters: 400.
 
-    A repeated name and another order of names are the same set.
+    Repeated names and another order of the names are still the same set.
     """
     names = [await trial.namespace(), await trial.namespace()]
     for name in names:
@@ -209,7 +210,7 @@ async def bad_requests(trial: Trial) -> None:
 
 @check("browse.count", _COUNT, needs=["browse"])
 async def count(trial: Trial) -> None:
-    """Counts 130 memories of two namespaces: names twice and unknown, kinds, after a forget."""
+    """Counts 130 memories: with repeated and unknown namespaces, by kind, after a forget."""
     names = [await trial.namespace(), await trial.namespace()]
     ids = await trial.fill(names[0], [f"note {number}" for number in range(110)])
     await trial.fill(names[1], [f"sum {number}" for number in range(20)], kind="summary")
@@ -227,7 +228,7 @@ async def count(trial: Trial) -> None:
 
 @check("browse.count-of-the-living", _COUNT, needs=["browse", "ttl"])
 async def count_of_the_living(trial: Trial) -> None:
-    """What has expired does not count, nor does what is in an expired namespace."""
+    """Expired memories do not count, nor do the memories of an expired namespace."""
     past = "2001-01-01T00:00:00Z"
     name, gone = await trial.namespace(), await trial.namespace()
     await trial.written(name, "fresh")
@@ -252,7 +253,7 @@ async def count_filter(trial: Trial) -> None:
 
 @check("browse.groups", _GROUPS, needs=["browse", "propagation"])
 async def groups(trial: Trial) -> None:
-    """Groups strings and numbers: the largest first, of equals in the order of the values."""
+    """Groups strings and numbers: the largest first, groups of equal size by value."""
     name = await trial.namespace()
     for value, number in (("cherry", 1), ("apple", 1), ("banana", 1), ("date", 3), ("elder", 2)):
         contents = [f"{value} {n}" for n in range(number)]
@@ -269,7 +270,7 @@ async def groups(trial: Trial) -> None:
 
 @check("browse.group-types", _GROUPS, needs=["browse", "propagation"])
 async def group_types(trial: Trial) -> None:
-    """1 and 1.0 are one group; true, "1" and 1 are three; the rest is the group null."""
+    """1 and 1.0 are one group; true, "1" and 1 are three; everything else is in the group null."""
     name = await trial.namespace()
     for content, value in (
         ("one", 1),
@@ -301,7 +302,7 @@ async def group_types(trial: Trial) -> None:
     needs=["browse", "propagation"],
 )
 async def too_many_groups(trial: Trial) -> None:
-    """Groups 1,000 values, then 1,001 with the memory that has none."""
+    """Groups 1,000 values, then 1,001 with a memory that has none."""
     name = await trial.namespace()
     writes = [
         {
@@ -329,7 +330,7 @@ async def too_many_groups(trial: Trial) -> None:
 
 @check("browse.bad-counts", _COUNT, needs=["browse"])
 async def bad_counts(trial: Trial) -> None:
-    """Counts of nothing, with unknown kinds and with names of fields that cannot be: 400."""
+    """Counts without namespaces, with unknown kinds and with invalid field names: 400."""
     name = await trial.namespace()
     bad: list[dict[str, Any]] = [
         {"namespaces": []},

@@ -1,4 +1,4 @@
-"""Many callers at once: nothing lost, nothing doubled, nothing mixed up."""
+"""Many callers at once: nothing lost, nothing duplicated, nothing mixed up."""
 
 import asyncio
 from collections import Counter
@@ -19,7 +19,7 @@ _EACH = 6
     " or doubled row.",
 )
 async def hundred_writers(trial: Trial) -> None:
-    """100 writers write six memories each, all at once: 600 rows, each once, each whole."""
+    """100 writers write six memories each, all at once: 600 rows, each once, each complete."""
     names = [await trial.namespace() for _ in range(_EACH)]
 
     async def writer(number: int) -> dict[str, str]:
@@ -44,7 +44,7 @@ async def hundred_writers(trial: Trial) -> None:
 
 @check("concurrency.put-at-once", "PUT is an upsert that creates or refreshes.")
 async def put_at_once(trial: Trial) -> None:
-    """Makes one namespace from 50 tasks at once: all succeed and see the same one."""
+    """Creates one namespace from 50 tasks at once: all succeed and see the same one."""
     name = trial.name()
     answers = await asyncio.gather(*(trial.put(name) for _ in range(50)))
     times = {namespace_of(answer).created_at for answer in answers}
@@ -84,7 +84,7 @@ async def patches_of_different_fields(trial: Trial) -> None:
 
 @check("concurrency.delete-while-writing", "DELETE: memories gone too. Write: 201 or 404.")
 async def delete_while_writing(trial: Trial) -> None:
-    """Deletes a namespace while 30 writes are on their way: 201 or 404, and none survives."""
+    """Deletes a namespace while 30 writes are in flight: 201 or 404, and none survives."""
     name = await trial.namespace()
     writes = [trial.write(name, f"note {number}") for number in range(30)]
     answers = await asyncio.gather(*writes[:15], trial.delete(name), *writes[15:])
@@ -96,7 +96,7 @@ async def delete_while_writing(trial: Trial) -> None:
 
 @check("concurrency.update-and-read", "The write replaces the whole memory in place.")
 async def update_and_read(trial: Trial) -> None:
-    """Reads one memory while it is updated 40 times: always one whole version."""
+    """Reads one memory while it is updated 40 times: always one complete version."""
     name = await trial.namespace()
     memory_id = await trial.written(name, "version 0 version 0", id=trial.uuid())
 

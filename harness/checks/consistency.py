@@ -42,7 +42,7 @@ async def read_your_forgets(trial: Trial) -> None:
 
 @check("consistency.write-right-after-put", _READ)
 async def write_right_after_put(trial: Trial) -> None:
-    """Makes ten namespaces and writes into each at once: never a 404."""
+    """Creates ten namespaces and writes into each right away: never a 404."""
     for _ in range(10):
         name = await trial.namespace()
         await trial.written(name, "first thing")
@@ -50,7 +50,7 @@ async def write_right_after_put(trial: Trial) -> None:
 
 @check("consistency.delete-right-away", _READ)
 async def delete_right_away(trial: Trial) -> None:
-    """Writes, deletes and makes the namespace again, five times without a pause."""
+    """Writes, deletes the namespace and creates it again, five times without a pause."""
     name = await trial.namespace()
     for number in range(5):
         await trial.written(name, f"life {number}")

@@ -1,4 +1,4 @@
-"""Content comes back byte for byte, whatever it is and however long."""
+"""Content comes back byte for byte, whatever it is and however long it is."""
 
 from harness.check import check
 from harness.errors import Failure
@@ -16,7 +16,7 @@ async def _comes_back(trial: Trial, name: str, content: str, what: str) -> None:
 
 @check("content.keeps-spaces", _UNCHANGED)
 async def keeps_spaces(trial: Trial) -> None:
-    """Writes content with spaces, tabs and line ends at both ends and within."""
+    """Writes content with spaces, tabs and line ends at both ends and in the middle."""
     name = await trial.namespace()
     for content in (
         "  both ends  ",
@@ -30,7 +30,7 @@ async def keeps_spaces(trial: Trial) -> None:
 
 @check("content.is-not-normalised", _UNCHANGED)
 async def is_not_normalised(trial: Trial) -> None:
-    """Writes text in both Unicode forms, and with characters that normalising would replace."""
+    """Writes text in both Unicode forms, and with characters that normalisation would replace."""
     name = await trial.namespace()
     for content in (
         "caf\u00e9",
@@ -72,9 +72,9 @@ async def awkward_characters(trial: Trial) -> None:
 
 @check("content.long", _UNCHANGED)
 async def long(trial: Trial) -> None:
-    """Writes 70 KiB and 1 MiB: kept whole, or refused with 413. Never cut.
+    """Writes 70 KiB and 1 MiB: stored completely, or refused with 413. Never truncated.
 
-    A limit is allowed, and a warning says where it is, because what is longer is lost to callers.
+    A limit is allowed; a warning reports it, because callers cannot store longer content.
     """
     name = await trial.namespace()
     kept = 0
@@ -98,13 +98,13 @@ async def long(trial: Trial) -> None:
 
 
 def _of_size(kibibytes: int) -> str:
-    """The end differs from the rest, so that a cut shows."""
+    """The end differs from the rest, so that truncation is noticed."""
     end = f"END {kibibytes}"
     return ("memory " * (kibibytes * 147))[: kibibytes * 1024 - len(end)] + end
 
 
 async def _limit(trial: Trial, name: str, kept: int, refused: int) -> int:
-    """How many KiB are kept at most, between a size that is kept and one that is refused."""
+    """The limit in KiB, between a size that is stored and one that is refused."""
     while refused - kept > 1:
         middle = (kept + refused) // 2
         answer = (await trial.write(name, _of_size(middle))).expect(201, 413)
@@ -117,7 +117,7 @@ async def _limit(trial: Trial, name: str, kept: int, refused: int) -> int:
 
 @check("content.long-multibyte", _UNCHANGED)
 async def long_multibyte(trial: Trial) -> None:
-    """Writes 30,000 characters of three bytes each: a limit may not count the wrong thing."""
+    """Writes 30,000 characters of three bytes each: a limit in characters must hold them all."""
     name = await trial.namespace()
     content = "記" * 29_999 + "終"
     answer = await trial.write(name, content)
@@ -136,7 +136,7 @@ async def long_multibyte(trial: Trial) -> None:
 
 @check("content.looks-like-json", _UNCHANGED)
 async def looks_like_json(trial: Trial) -> None:
-    """Writes contents that are JSON themselves, or look like other types: still strings."""
+    """Writes content that is JSON itself, or looks like another type: still a string."""
     name = await trial.namespace()
     for content in ('{"a": 1}', "[1, 2]", "null", "true", "0012", "1e3", '"quoted"', "NaN", "---"):
         await _comes_back(trial, name, content, "a string")

@@ -9,7 +9,7 @@ _CASCADE = "DELETE /v1/namespaces/{name}: 204, memories gone too."
 
 @check("deletion.takes-the-memories", _CASCADE)
 async def takes_the_memories(trial: Trial) -> None:
-    """Deletes a namespace and makes it again: it is empty, without metadata."""
+    """Deletes a namespace and creates it again: it is empty, without metadata."""
     name = await trial.namespace(metadata={"old": True})
     await trial.fill(name, [f"note {number}" for number in range(10)])
     answer = (await trial.delete(name)).expect(204)
@@ -22,7 +22,7 @@ async def takes_the_memories(trial: Trial) -> None:
 
 @check("deletion.frees-the-ids", _CASCADE)
 async def frees_the_ids(trial: Trial) -> None:
-    """After the delete its memories cannot be forgotten, and their ids can be used elsewhere."""
+    """After the delete its memories cannot be forgotten, and their ids are free for others."""
     name, other = await trial.namespace(), await trial.namespace()
     memory_id = await trial.written(name, "first life", id=trial.uuid())
     (await trial.delete(name)).expect(204)
@@ -42,7 +42,7 @@ async def no_write_afterwards(trial: Trial) -> None:
 
 @check("deletion.leaves-the-neighbours", "DELETE /v1/namespaces/{name} removes that namespace.")
 async def leaves_the_neighbours(trial: Trial) -> None:
-    """Deletes a namespace whose name starts those of two others, and differs in one character."""
+    """Deletes a namespace whose name is a prefix of another's, and one that is a pattern of it."""
     longer = await trial.special_name(":sub")
     name = longer.removesuffix(":sub")
     trial.own(name)

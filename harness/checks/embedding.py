@@ -23,7 +23,7 @@ def at_angle(degrees: float, dimension: int = 3) -> list[float]:
 
 
 async def _fan(trial: Trial, name: str, dimension: int = 3) -> None:
-    """Five memories, further and further from the first axis, written out of order."""
+    """Five memories at growing angles from the first axis, written out of order."""
     for degrees in (40, 0, 80, 20, 60):
         content = f"at {degrees}"
         await trial.written(name, content, embedding=at_angle(degrees, dimension))
@@ -41,7 +41,7 @@ async def nearest_first(trial: Trial) -> None:
 
 @check("embedding.high-dimension", _ANY, needs=_NEEDS)
 async def high_dimension(trial: Trial) -> None:
-    """Searches among vectors of 1,536 numbers, as common models make them."""
+    """Searches among vectors of 1,536 numbers, a common size."""
     name = await trial.namespace()
     dimension = trial.dimension or 1536
     await _fan(trial, name, dimension)
@@ -55,7 +55,7 @@ async def high_dimension(trial: Trial) -> None:
     needs=_NEEDS,
 )
 async def unknown_dimension(trial: Trial) -> None:
-    """Searches with five numbers where all rows have three, or the plugin's own dimension."""
+    """Searches with five numbers when all rows have three, or the plugin's own dimension."""
     name = await trial.namespace()
     await _fan(trial, name)
     other = Exact(at_angle(0, (trial.dimension or 3) + 2))
@@ -65,7 +65,7 @@ async def unknown_dimension(trial: Trial) -> None:
 
 @check("embedding.mixed-dimensions", _ANY, needs=_NEEDS)
 async def mixed_dimensions(trial: Trial) -> None:
-    """Keeps vectors of 2 and of 4 numbers in one namespace: each query finds its own kind.
+    """Stores vectors of 2 and of 4 numbers in one namespace: a query finds those of its dimension.
 
     A plugin with one dimension refuses a write of another, naming the field.
     """
@@ -87,7 +87,7 @@ async def mixed_dimensions(trial: Trial) -> None:
 
 @check("embedding.zero-vector-spares-others", _ZERO, needs=_NEEDS)
 async def zero_vector_spares_others(trial: Trial) -> None:
-    """Writes a zero vector beside others: their search works as before."""
+    """Writes a zero vector next to others: searches for those work as before."""
     name = await trial.namespace()
     await _fan(trial, name)
     await trial.written(name, "zero", embedding=[0.0, 0.0, 0.0])
@@ -97,7 +97,7 @@ async def zero_vector_spares_others(trial: Trial) -> None:
 
 @check("embedding.zero-vector-is-a-right-angle", _ZERO, needs=_NEEDS)
 async def zero_vector_is_a_right_angle(trial: Trial) -> None:
-    """Writes a zero vector between what is near and what points away, and searches with one."""
+    """Searches among a near, a zero and an opposite vector, also with a zero vector."""
     name = await trial.namespace()
     await trial.written(name, "zero", embedding=[0.0, 0.0, 0.0])
     await trial.written(name, "away", embedding=at_angle(150))
@@ -110,7 +110,7 @@ async def zero_vector_is_a_right_angle(trial: Trial) -> None:
 
 @check("embedding.whole-numbers", "embedding: list of numbers.", needs=_NEEDS)
 async def whole_numbers(trial: Trial) -> None:
-    """Writes and searches with 1, 0 and -1e0 instead of 1.0 and 0.0: numbers all the same."""
+    """Writes and searches with 1, 0 and -1e0 instead of 1.0 and 0.0: the same numbers."""
     name = await trial.namespace()
     rest = ", 0" * ((trial.dimension or 3) - 2)
     for content, start in (("east", "1, 0"), ("west", "-1e0, 0")):
@@ -186,7 +186,7 @@ async def plain_search_sees_all(trial: Trial) -> None:
     needs=_NEEDS,
 )
 async def bad_numbers(trial: Trial) -> None:
-    """Sends NaN, Infinity, a number beyond a double, strings, nulls and no list at all."""
+    """Sends NaN, Infinity, a number too large for a double, strings, nulls, and no list at all."""
     name = await trial.namespace()
     path = f"/v1/namespaces/{name}/memories"
     for bad in ("[NaN, 1]", "[1, Infinity]", "[-Infinity]", "[1e999]", '["1"]', "[null]", '"x"'):
@@ -196,7 +196,7 @@ async def bad_numbers(trial: Trial) -> None:
             answer = await trial.send("POST", where, raw=body.encode())
             answer.expect_error(400, "bad_request")
             if bad not in ("[NaN, 1]", "[1, Infinity]", "[-Infinity]"):
-                # Those three are no JSON at all, so a parser may not know the field.
+                # Those three are not JSON, so a parser may not know the field.
                 message = answer.envelope().message
                 expect("embedding" in message, "a message that names embedding", message)
     expect_equal("memories", await trial.contents(name), [])

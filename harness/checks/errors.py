@@ -34,7 +34,7 @@ async def _refused(trial: Trial, name: str, fields: dict[str, Any]) -> None:
 
 @check("errors.not-json", _ENVELOPE)
 async def not_json(trial: Trial) -> None:
-    """Sends bodies that are no JSON, cut short, empty or no UTF-8, to every endpoint."""
+    """Sends bodies that are not JSON, truncated, empty or not UTF-8 to every endpoint."""
     name = await trial.namespace()
     for method, path in endpoints(trial, name):
         for raw in (b"", b"{", b"not json", b'{"kind": }', b"\xff\xfe{}", b"{} {}"):
@@ -87,7 +87,7 @@ async def wrong_types_in_a_write(trial: Trial) -> None:
 
 @check("errors.wrong-types-in-a-search", _400)
 async def wrong_types_in_a_search(trial: Trial) -> None:
-    """Sends namespaces and kinds that are no lists of names."""
+    """Sends namespaces and kinds that are not lists of names."""
     name = await trial.namespace()
     bodies: list[tuple[str, dict[str, Any]]] = [
         ("namespaces", {"namespaces": name}),
@@ -123,7 +123,7 @@ async def wrong_types_in_a_namespace(trial: Trial) -> None:
 
 @check("errors.unknown-words", _400)
 async def unknown_words(trial: Trial) -> None:
-    """Sends kinds and sources that the contract does not know, or in another case."""
+    """Sends kinds and sources that the contract does not have, or in another case."""
     name = await trial.namespace()
     for value in ("opinion", "Fact", "", "fact "):
         await _refused(trial, name, {"kind": value})
@@ -142,7 +142,7 @@ async def bad_uuid(trial: Trial) -> None:
 
 @check("errors.empty-uuid", _400)
 async def empty_uuid(trial: Trial) -> None:
-    """Writes with an empty id, which a decoder with zero values takes for no id at all."""
+    """Writes with an empty id, which a decoder with zero values mistakes for no id."""
     name = await trial.namespace()
     await _refused(trial, name, {"id": ""})
     expect_equal("memories", await trial.contents(name), [])
@@ -165,7 +165,7 @@ async def nul_character(trial: Trial) -> None:
 
 @check("errors.lone-surrogate", _400)
 async def lone_surrogate(trial: Trial) -> None:
-    r"""Sends half of a surrogate pair as `\ud800`: valid JSON, but no text."""
+    r"""Sends half of a surrogate pair as `\ud800`: valid JSON, but not text."""
     name = await trial.namespace()
     path = f"/v1/namespaces/{name}/memories"
     for half in (r"\ud800", r"x\udfff", r"\udc00\ud800"):
@@ -194,7 +194,7 @@ async def bad_times(trial: Trial) -> None:
 
 @check("errors.bad-pins", _400, needs=["pin"])
 async def bad_pins(trial: Trial) -> None:
-    """Sends pins that are no booleans."""
+    """Sends pins that are not booleans."""
     name = await trial.namespace()
     bad: list[object] = ["true", 1, 0, "yes", [], {}]
     for value in bad:
@@ -204,7 +204,7 @@ async def bad_pins(trial: Trial) -> None:
 
 @check("errors.bad-queries", _400, needs=["fts"])
 async def bad_queries(trial: Trial) -> None:
-    """Sends queries that are no strings."""
+    """Sends queries that are not strings."""
     name = await trial.namespace()
     bad: list[object] = [7, True, ["word"], {"match": "word"}]
     for value in bad:
@@ -216,7 +216,7 @@ async def bad_queries(trial: Trial) -> None:
 
 @check("errors.unknown-path", "404 for what is not in the table, with the Error envelope.")
 async def unknown_path(trial: Trial) -> None:
-    """Asks for paths that the contract does not have."""
+    """Requests paths that the contract does not have."""
     for path in ("/", "/v1", "/v1/nothing", "/v2/health", "/v1/search/more"):
         (await trial.send("GET", path)).expect_error(404, "not_found")
 

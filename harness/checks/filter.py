@@ -92,7 +92,7 @@ async def types(trial: Trial) -> None:
 
 @check("filter.top-level", _EQUAL, needs=_NEEDS)
 async def top_level(trial: Trial) -> None:
-    """Only a top-level field counts, and its name is a name: dots, quotes and `$` mean nothing."""
+    """Only a top-level field counts, and its name is literal: dots, quotes and `$` mean nothing."""
     name = await trial.namespace()
     for content, propagation in (
         ("top", {"field": "x"}),
@@ -126,7 +126,7 @@ async def every_pair(trial: Trial) -> None:
 
 @check("filter.borders", _BAD, needs=_NEEDS)
 async def borders(trial: Trial) -> None:
-    """A name of 64 characters and a string of 512 are welcome, in any script."""
+    """Accepts a name of 64 characters and a string of 512, in any script."""
     name = await trial.namespace()
     for character in ("n", "é", "🦊"):
         field, value = character * 64, character * 512
@@ -138,7 +138,7 @@ async def borders(trial: Trial) -> None:
 async def before_limit(trial: Trial) -> None:
     """Three old memories match and thirty newer ones do not: a limit of 3 finds the three.
 
-    By time, and by words and by meaning where the plugin claims them.
+    By time, and by words and by meaning if the plugin claims them.
     """
     name = await trial.namespace()
     fields: dict[str, Any] = {"embedding": [0.6, 0.8, 0.0]} if trial.claims("embedding") else {}
@@ -162,7 +162,7 @@ async def before_limit(trial: Trial) -> None:
 
 @check("filter.times", _TIMES, needs=["filter"])
 async def times(trial: Trial) -> None:
-    """The time after is part of the span, the time before is not; offsets may differ."""
+    """`created_after` is inclusive, `created_before` exclusive; offsets may differ."""
     name = await trial.namespace()
     for content in ("first", "second", "third"):
         await trial.written(name, content)
@@ -186,7 +186,7 @@ async def times(trial: Trial) -> None:
 
 @check("filter.in-listing", _FIRST, needs=[*_NEEDS, "list"])
 async def in_listing(trial: Trial) -> None:
-    """Lists 10 of 30 memories in pages of 3, and a time span."""
+    """Lists 10 of 30 memories in pages of 3, and those of a time span."""
     name = await trial.namespace()
     wanted = await trial.fill(name, [f"wanted {n}" for n in range(10)], propagation={"keep": 1})
     await trial.fill(name, [f"other {n}" for n in range(20)], propagation={"keep": 2})
@@ -198,7 +198,7 @@ async def in_listing(trial: Trial) -> None:
 
 @check("filter.bad-requests", _BAD, needs=["filter"])
 async def bad_requests(trial: Trial) -> None:
-    """Sends filters that cannot be right to search, list and count: 400 naming the field."""
+    """Sends invalid filters to search, list and count: 400 naming the field."""
     name = await trial.namespace()
     wheres: list[Any] = [
         {},

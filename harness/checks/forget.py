@@ -9,7 +9,7 @@ from harness.trial import Trial, expect_equal
     "DELETE /v1/memories/{id} with the namespace it lives in: 204, and it is never returned again.",
 )
 async def removes_the_memory(trial: Trial) -> None:
-    """Writes two memories, forgets one, and expects a search to return the other only."""
+    """Writes two memories, forgets one, and expects a search to return only the other."""
     name = await trial.namespace()
     gone = await trial.written(name, "to be forgotten")
     await trial.written(name, "to be kept")
@@ -32,7 +32,7 @@ async def unknown_id(trial: Trial) -> None:
     "Forget of a memory that lives in another namespace: 403. Nothing is deleted.",
 )
 async def of_another_namespace(trial: Trial) -> None:
-    """Forgets A's memory in the name of B, and of a namespace that does not exist."""
+    """Forgets A's memory on behalf of B, and of a namespace that does not exist."""
     owner, other = await trial.namespace(), await trial.namespace()
     memory_id = await trial.written(owner, "mine")
     (await trial.forget(memory_id, other)).expect_error(403, "forbidden")
@@ -51,7 +51,7 @@ async def twice(trial: Trial) -> None:
 
 @check("forget.bad-id", "A bad UUID: 400 with a message that names the field. Never 500.")
 async def bad_id(trial: Trial) -> None:
-    """Forgets ids that are no UUIDs."""
+    """Forgets ids that are not UUIDs."""
     name = await trial.namespace()
     for bad in ("1", "not-a-uuid", "%00", f"{trial.uuid()}0", "null"):
         (await trial.forget(bad, name)).expect_error(400, "bad_request")

@@ -23,7 +23,7 @@ _AWKWARD = (
     needs=_NEEDS,
 )
 async def finds_a_word(trial: Trial) -> None:
-    """Searches for a word that one of three memories has, at its start, middle and end."""
+    """Searches for words that only one of three memories has, at its start, middle and end."""
     name = await trial.namespace()
     for content in ("Zebras graze at dawn", "at dusk the heron fishes", "by noon all is quiet"):
         await trial.written(name, content)
@@ -52,7 +52,7 @@ async def case(trial: Trial) -> None:
 
 @check("fts.several-words", _PERSON, level="should", needs=_NEEDS)
 async def several_words(trial: Trial) -> None:
-    """Searches for two words that stand apart in one memory: that one comes first."""
+    """Searches for two words that are apart in one memory: that one comes first."""
     name = await trial.namespace()
     wanted = "the database migration ran on a Tuesday"
     await trial.written(name, wanted)
@@ -143,7 +143,7 @@ async def awkward_queries(trial: Trial) -> None:
 
 
 async def _expects(trial: Trial, pairs: dict[str, str]) -> None:
-    """Each query finds its content among all of them."""
+    """Each query finds its own content among all of them."""
     name = await trial.namespace()
     for content in dict.fromkeys(pairs.values()):
         await trial.written(name, content)
@@ -154,7 +154,7 @@ async def _expects(trial: Trial, pairs: dict[str, str]) -> None:
 
 @check("fts.one-character", _PERSON, level="should", needs=_NEEDS)
 async def one_character(trial: Trial) -> None:
-    """Searches for one letter, one digit, one sign that stand alone."""
+    """Searches for a letter, a digit and a sign that stand alone."""
     await _expects(
         trial,
         {
@@ -168,7 +168,7 @@ async def one_character(trial: Trial) -> None:
 
 @check("fts.stop-words", _PERSON, level="should", needs=_NEEDS)
 async def stop_words(trial: Trial) -> None:
-    """Searches for words that text search likes to leave out."""
+    """Searches for words that text search often leaves out."""
     await _expects(
         trial,
         {"the who": "tickets for The Who", "to be or not to be": "to be or not to be, he said"},
@@ -195,7 +195,7 @@ async def any_script(trial: Trial) -> None:
 
 @check("fts.identifiers", _PERSON, level="should", needs=_NEEDS)
 async def identifiers(trial: Trial) -> None:
-    """Searches for what engineers search for: names with signs, paths, versions, addresses."""
+    """Searches for what engineers look for: names with punctuation, paths, versions, addresses."""
     await _expects(
         trial,
         {
@@ -220,7 +220,7 @@ async def accents(trial: Trial) -> None:
 
 @check("fts.start-of-a-word", _PERSON, level="should", needs=_NEEDS)
 async def start_of_a_word(trial: Trial) -> None:
-    """Searches for the start of a word, as somebody does who is still typing."""
+    """Searches for the start of a word, like somebody who is still typing."""
     await _expects(trial, {"deploy": "deployments run on Fridays", "rollb": "how to rollback"})
 
 
@@ -236,7 +236,7 @@ async def wildcards_are_characters(trial: Trial) -> None:
 
 @check("fts.operators-are-words", _WORDS, needs=_NEEDS)
 async def operators_are_words(trial: Trial) -> None:
-    """Searches for `-word`, a quoted phrase, OR and field:word: the words count, nothing else."""
+    """Searches for `-word`, a quoted phrase, OR and field:word: only the words count."""
     name = await trial.namespace()
     await trial.fill(name, ["the harbour lights", "an unrelated note"])
     for query in ("-harbour", '"harbour"', '"lights harbour"', "!harbour", "+harbour", "harbour:*"):

@@ -15,11 +15,11 @@ _WALKS = 25
 
 
 async def _play(trial: Trial, kind: str, examples: int = 1) -> None:
-    # Imported here because it takes a second and most commands do without it.
+    # Imported here because it takes a second and most commands do not need it.
     from harness.generation import Generator, in_thread
 
     names = [await trial.namespace() for _ in range(3)] + [trial.name()]
-    # The border that the schema draws is at 256; the generator likes it and the one before.
+    # The schema's limit is 256; the generator tries it and the length before it.
     long_names = [await trial.special_name("." + "0" * 256, longest=n) for n in (255, 256)]
     loop = asyncio.get_running_loop()
 

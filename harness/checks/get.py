@@ -16,7 +16,7 @@ _GET = (
 
 
 def memory_of(answer: Exchange) -> Memory:
-    """The memory that was answered; Failure unless it is one."""
+    """The memory in the answer; Failure unless it is one."""
     answer.expect(200)
     try:
         return parse(Memory, answer.body)
@@ -26,7 +26,7 @@ def memory_of(answer: Exchange) -> Memory:
 
 @check("get.is-what-search-returns", _GET, needs=_NEEDS)
 async def is_what_search_returns(trial: Trial) -> None:
-    """Reads a memory with every field that the plugin keeps, after a write and after an update."""
+    """Reads a memory with every field that the plugin supports, after a write and an update."""
     name = await trial.namespace()
     fields: dict[str, Any] = {"kind": "summary", "source": "user"}
     if trial.claims("pin"):
@@ -61,7 +61,7 @@ async def unknown(trial: Trial) -> None:
 
 @check("get.of-another-namespace", _GET, needs=_NEEDS)
 async def of_another_namespace(trial: Trial) -> None:
-    """403 when the memory lives in another namespace, whether the named one exists or not."""
+    """403 if the memory is in another namespace, whether the named one exists or not."""
     here, there = await trial.namespace(), await trial.namespace()
     memory_id = await trial.written(here, "mine")
     (await trial.get(memory_id, there)).expect_error(403, "forbidden")

@@ -1,4 +1,4 @@
-"""`GET /v1/health`: who answers and what it says of itself."""
+"""`GET /v1/health`: what the plugin says about itself."""
 
 from contract import CAPABILITIES, EXTENSIONS, HealthResponse, MemoryPluginError, parse
 from harness.check import check
@@ -8,7 +8,7 @@ from harness.trial import Trial, expect_equal
 
 @check("health.answers-ok", "GET /v1/health: 200 HealthResponse; status is ok or degraded.")
 async def answers_ok(trial: Trial) -> None:
-    """Asks for the health and expects the whole shape: status, version, capabilities."""
+    """Requests the health and expects all fields: status, version, capabilities."""
     answer = (await trial.send("GET", "/v1/health")).expect(200)
     try:
         health = parse(HealthResponse, answer.body)
@@ -29,7 +29,7 @@ async def speaks_version_1(trial: Trial) -> None:
     "capabilities: a list; extensions: an optional list. A client ignores names it does not know.",
 )
 async def names_are_words(trial: Trial) -> None:
-    """Expects lists of names, each once; one that the contract does not know is only noted."""
+    """Expects lists of names without repeats; an unknown name is only noted."""
     body = (await trial.send("GET", "/v1/health")).expect(200).object
     for field, known in (("capabilities", CAPABILITIES), ("extensions", EXTENSIONS)):
         names = body.get(field)

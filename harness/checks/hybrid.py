@@ -10,7 +10,7 @@ _NEEDS = ["embedding", "fts"]
 
 @check("hybrid.both-count", _BOTH, needs=_NEEDS)
 async def both_count(trial: Trial) -> None:
-    """One memory matches the words, one the meaning, one both: all are found, both first."""
+    """One memory matches the words, one the meaning, one both: all are found, that one first."""
     name = await trial.namespace()
     await trial.written(name, "the lighthouse door")
     await trial.written(name, "a beacon by the sea", embedding=at_angle(3))
@@ -38,7 +38,7 @@ async def words_without_embedding(trial: Trial) -> None:
 
 @check("hybrid.one-side-finds-nothing", _BOTH, needs=_NEEDS)
 async def one_side_finds_nothing(trial: Trial) -> None:
-    """When no memory has the words, meaning still finds; and the other way round."""
+    """If no memory has the words, meaning still finds some; and the other way round."""
     name = await trial.namespace()
     await trial.written(name, "a beacon", embedding=at_angle(0))
     found = await trial.contents(name, query="xylophone", embedding=at_angle(0))
@@ -51,7 +51,7 @@ async def one_side_finds_nothing(trial: Trial) -> None:
 
 @check("hybrid.no-doubles", "SearchResponse.memories: each memory once.", needs=_NEEDS)
 async def no_doubles(trial: Trial) -> None:
-    """Writes 12 memories that match both ways and asks for 10: ten different ones."""
+    """Writes 12 memories that match both ways and requests 10: ten different ones."""
     name = await trial.namespace()
     for number in range(12):
         await trial.written(name, f"lighthouse {number}", embedding=at_angle(12 - number))

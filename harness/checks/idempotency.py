@@ -44,7 +44,7 @@ async def same_id_updates_in_place(trial: Trial) -> None:
 
 @check("idempotency.keeps-created-at", _IN_PLACE)
 async def keeps_created_at(trial: Trial) -> None:
-    """Writes with one id, waits more than a second, writes again: created_at is the first."""
+    """Writes with one id, waits more than a second, writes again: created_at stays the first."""
     name = await trial.namespace()
     memory_id = trial.uuid()
     await trial.written(name, "before", id=memory_id)
@@ -82,7 +82,7 @@ async def replaces_the_whole_memory(trial: Trial) -> None:
 
 @check("idempotency.ten-times", _IN_PLACE)
 async def ten_times(trial: Trial) -> None:
-    """Sends the very same write ten times, as a caller with a bad network does: one row."""
+    """Sends the same write ten times, as a caller on a bad network does: one row."""
     name = await trial.namespace()
     memory_id = trial.uuid()
     for _ in range(10):
@@ -120,7 +120,7 @@ async def id_of_another_namespace(trial: Trial) -> None:
 
 @check("idempotency.id-made-by-the-plugin", f"{_IN_PLACE} {_FOREIGN[0].upper()}{_FOREIGN[1:]}")
 async def id_made_by_the_plugin(trial: Trial) -> None:
-    """Updates a memory by the id that the plugin made for it; B may not use that id either."""
+    """Updates a memory by the id that the plugin generated; B may not use that id either."""
     name, other = await trial.namespace(), await trial.namespace()
     memory_id = await trial.written(name, "before")
     await trial.written(name, "after", id=memory_id)

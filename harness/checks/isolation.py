@@ -1,4 +1,4 @@
-"""A search, a write, a delete touches the namespaces that it names and no others."""
+"""A search, a write or a delete affects only the namespaces that it names."""
 
 from harness.check import check
 from harness.trial import Trial, expect_equal
@@ -7,7 +7,7 @@ _ONLY = "namespaces: authoritative, already filtered by the caller's ACL."
 
 
 async def _pair(trial: Trial, one: str, other: str) -> None:
-    """Two namespaces whose names differ by their suffix only: each shows its own memory."""
+    """Two namespaces whose names differ only in their suffix: each returns its own memory."""
     first = await trial.special_name(one)
     second = first[: len(first) - len(one)] + other if one else first + other
     trial.own(second)
@@ -20,14 +20,14 @@ async def _pair(trial: Trial, one: str, other: str) -> None:
 
 @check("isolation.names-that-share-a-prefix", _ONLY)
 async def names_that_share_a_prefix(trial: Trial) -> None:
-    """Searches `…7` beside `…7.sub` and `…7:sub`: one name is the start of the other."""
+    """Searches `…7` next to `…7.sub` and `…7:sub`: one name is the start of the others."""
     await _pair(trial, "", ".sub")
     await _pair(trial, "", ":sub")
 
 
 @check("isolation.names-are-exact", _ONLY)
 async def names_are_exact(trial: Trial) -> None:
-    """Searches names that differ in case, and by characters that are wildcards in SQL or regex."""
+    """Searches names that differ in case, or in characters that are wildcards in SQL or regex."""
     await _pair(trial, ".Team", ".team")
     await _pair(trial, "_x", "-x")
     await _pair(trial, ".x", ":x")

@@ -1,4 +1,4 @@
-"""`limit`: 1 to 100, 20 when it is absent, and exact."""
+"""`limit`: 1 to 100, 20 by default, and exact."""
 
 from harness.check import check
 from harness.trial import Trial, expect_equal
@@ -16,7 +16,7 @@ async def default_is_20(trial: Trial) -> None:
 
 @check("limits.one-is-the-newest", _LIMIT)
 async def one_is_the_newest(trial: Trial) -> None:
-    """Asks for one of two memories that were written more than a second apart."""
+    """Requests one of two memories that were written more than a second apart."""
     name = await trial.namespace()
     await trial.written(name, "older")
     await trial.sleep(1.1)
@@ -26,7 +26,7 @@ async def one_is_the_newest(trial: Trial) -> None:
 
 @check("limits.exactly-100", _LIMIT)
 async def exactly_100(trial: Trial) -> None:
-    """Writes 103 memories and asks for 100 and for 7: exactly as many, all different."""
+    """Writes 103 memories and requests 100 and 7: exactly that many, all different."""
     name = await trial.namespace()
     await trial.fill(name, [f"note {number}" for number in range(103)])
     for limit in (100, 7):
@@ -37,7 +37,7 @@ async def exactly_100(trial: Trial) -> None:
 
 @check("limits.complete-below", "A search whose matches fit into the limit returns all of them.")
 async def complete_below(trial: Trial) -> None:
-    """Writes 100 memories over two namespaces and asks for 100: every one, each once."""
+    """Writes 100 memories into two namespaces and requests 100: all of them, each once."""
     names = [await trial.namespace(), await trial.namespace()]
     sent = [f"note {number}" for number in range(100)]
     await trial.fill(names[0], sent[:37])
@@ -47,14 +47,14 @@ async def complete_below(trial: Trial) -> None:
 
 @check("limits.101-is-refused", _LIMIT)
 async def limit_101_is_refused(trial: Trial) -> None:
-    """Asks for 101: 400, not silently 100."""
+    """Requests 101: 400, not silently 100."""
     name = await trial.namespace()
     (await trial.search(name, limit=101)).expect_error(400, "bad_request")
 
 
 @check("limits.0-is-refused", _LIMIT)
 async def limit_0_is_refused(trial: Trial) -> None:
-    """Asks for 0 and for -1: 400."""
+    """Requests 0 and -1: 400."""
     name = await trial.namespace()
     (await trial.search(name, limit=0)).expect_error(400, "bad_request")
     (await trial.search(name, limit=-1)).expect_error(400, "bad_request")
@@ -62,7 +62,7 @@ async def limit_0_is_refused(trial: Trial) -> None:
 
 @check("limits.other-types-are-refused", _LIMIT)
 async def other_types_are_refused(trial: Trial) -> None:
-    """Asks for "ten", true, 2.5, [5] and a number beyond 64 bits: 400."""
+    """Requests "ten", true, 2.5, [5] and a number beyond 64 bits: 400."""
     name = await trial.namespace()
     others: list[object] = ["ten", "10", True, 2.5, [5], {}, 2**70]
     for limit in others:

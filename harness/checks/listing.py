@@ -21,7 +21,7 @@ async def walk(
     between: Callable[[], Awaitable[None]] | None = None,
     **fields: Any,
 ) -> list[list[dict[str, Any]]]:
-    """The pages of a listing, as they go over the wire; `between` is called between pages."""
+    """The pages of a listing as received; `between` is called between pages."""
     pages: list[list[dict[str, Any]]] = []
     cursor: dict[str, Any] = {}
     for _ in range(100):
@@ -61,7 +61,7 @@ async def all_in_id_order(trial: Trial) -> None:
 
 @check("listing.pages", "list: keyset cursor; the cursor is null on the last page.", needs=_NEEDS)
 async def pages(trial: Trial) -> None:
-    """Lists 24 memories in pages of 1, 5, 8, 12, 23, 24 and 25: every row once, at every border."""
+    """Lists 24 memories in pages of 1, 5, 8, 12, 23, 24 and 25: each row once on each."""
     name = await trial.namespace()
     sent = sorted(await trial.fill(name, [f"note {number}" for number in range(24)]))
     for limit in (1, 5, 8, 12, 23, 24, 25):
@@ -73,7 +73,7 @@ async def pages(trial: Trial) -> None:
 
 @check("listing.pages-across-namespaces", _ALL, needs=_NEEDS)
 async def pages_across_namespaces(trial: Trial) -> None:
-    """Lists three namespaces in pages of 4: in id order over all, not one after the other."""
+    """Lists three namespaces in pages of 4: in id order across all, not one after the other."""
     names = [await trial.namespace() for _ in range(3)]
     sent = [
         memory_id
@@ -120,7 +120,7 @@ async def digest(trial: Trial) -> None:
 
 @check("listing.only-named-namespaces", _ALL, needs=_NEEDS)
 async def only_named_namespaces(trial: Trial) -> None:
-    """Lists one of two namespaces, named twice, beside one that does not exist."""
+    """Lists one of two namespaces, named twice, along with one that does not exist."""
     here, there = await trial.namespace(), await trial.namespace()
     memory_id = await trial.written(here, "here")
     await trial.written(there, "there")
@@ -142,7 +142,7 @@ async def default_limit(trial: Trial) -> None:
     "listing.bad-requests", "list: limit 1–1,000, fields full or digest; else 400.", needs=_NEEDS
 )
 async def bad_requests(trial: Trial) -> None:
-    """Asks with limits of 0 and 1,001, unknown fields, wrong types and no namespaces."""
+    """Sends limits of 0 and 1,001, unknown fields, wrong types and no namespaces."""
     name = await trial.namespace()
     bad: list[dict[str, Any]] = [
         {"limit": 0},
@@ -161,7 +161,7 @@ async def bad_requests(trial: Trial) -> None:
 
 @check("listing.unknown-cursor", "The cursor is opaque. A wrong one: 400. Never 500.", needs=_NEEDS)
 async def unknown_cursor(trial: Trial) -> None:
-    """Sends cursors that the plugin never made: 400, or a page; never 500."""
+    """Sends cursors that the plugin never returned: 400, or a page; never 500."""
     name = await trial.namespace()
     for cursor in ("", "x", "null", "' OR 1=1", "\u2713", "a" * 5000):
         answer = (await trial.list_page(name, cursor=cursor)).expect(200, 400)
@@ -171,10 +171,9 @@ async def unknown_cursor(trial: Trial) -> None:
 
 @check("listing.while-others-write", _ONCE, needs=_NEEDS)
 async def while_others_write(trial: Trial) -> None:
-    """Lists 20 memories in pages of 3; between pages others come, change and go.
+    """Lists 20 memories in pages of 3; between pages others are written, changed and deleted.
 
-    They come and go at both ends of the order, so that a page counted from either end
-    would move.
+    This happens at both ends of the order, so that a page counted from either end would shift.
     """
     name = await trial.namespace()
     staying = await trial.fill(name, [f"staying {number}" for number in range(20)])

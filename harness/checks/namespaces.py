@@ -1,4 +1,4 @@
-"""The life of a namespace: made, refreshed, changed, gone."""
+"""The life of a namespace: created, refreshed, changed, deleted."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _ABSENT = (
 
 
 def namespace_of(answer: Exchange) -> Namespace:
-    """The Namespace that an answer carries; Failure unless it has the shape of the contract."""
+    """The Namespace in an answer; Failure unless it has the shape of the contract."""
     answer.expect(200)
     try:
         return parse(Namespace, answer.body)
@@ -25,7 +25,7 @@ def namespace_of(answer: Exchange) -> Namespace:
 
 @check("namespaces.put-creates", "PUT /v1/namespaces/{name}: 200 Namespace.")
 async def put_creates(trial: Trial) -> None:
-    """Makes a namespace and expects it back with its name, kind and time."""
+    """Creates a namespace and expects it back with its name, kind and time."""
     name = trial.name()
     made = namespace_of(await trial.put(name, metadata={"owner": "me"}))
     expect_equal("name", made.name, name)
@@ -35,7 +35,7 @@ async def put_creates(trial: Trial) -> None:
 
 @check("namespaces.has-four-kinds", "kind: workspace, team, org, custom.")
 async def has_four_kinds(trial: Trial) -> None:
-    """Makes a namespace of each kind; the kind is a field, the name says nothing about it."""
+    """Creates a namespace of each kind; the kind is a field and does not follow from the name."""
     for kind in ("workspace", "team", "org", "custom"):
         made = namespace_of(await trial.put(trial.name(), kind=kind))
         expect_equal("kind", made.kind, kind)
@@ -43,7 +43,7 @@ async def has_four_kinds(trial: Trial) -> None:
 
 @check("namespaces.put-refreshes", "PUT is an upsert that creates or refreshes.")
 async def put_refreshes(trial: Trial) -> None:
-    """PUTs twice: the same namespace, made when it was made."""
+    """PUTs twice: the same namespace, with its first created_at."""
     name = trial.name()
     first = namespace_of(await trial.put(name))
     await trial.sleep(0.05)
@@ -62,7 +62,7 @@ async def refresh_keeps_memories(trial: Trial) -> None:
 
 @check("namespaces.put-changes-the-kind", "PUT is an upsert that creates or refreshes.")
 async def put_changes_the_kind(trial: Trial) -> None:
-    """PUTs with another kind: what the body names is what is stored."""
+    """PUTs with another kind: the new one is stored."""
     name = await trial.namespace(kind="custom")
     expect_equal("kind", namespace_of(await trial.put(name, kind="team")).kind, "team")
     (await trial.patch(name, metadata={})).expect(200)
@@ -72,7 +72,7 @@ async def put_changes_the_kind(trial: Trial) -> None:
 
 @check("namespaces.put-keeps-what-is-absent", _ABSENT)
 async def put_keeps_what_is_absent(trial: Trial) -> None:
-    """PUTs with the kind alone, as callers do before every commit: the metadata stays."""
+    """PUTs with only the kind, as callers do before every commit: the metadata stays."""
     name = await trial.namespace(metadata={"keep": "me"})
     (await trial.put(name)).expect(200)
     expect_equal("metadata", namespace_of(await trial.put(name)).metadata, {"keep": "me"})
@@ -88,7 +88,7 @@ async def put_null_clears(trial: Trial) -> None:
 
 @check("namespaces.put-replaces-metadata", _ABSENT)
 async def put_replaces_metadata(trial: Trial) -> None:
-    """PUTs other metadata: it takes the place of the old, the two are not merged."""
+    """PUTs other metadata: it replaces the old metadata, without merging."""
     name = await trial.namespace(metadata={"old": 1, "both": 1})
     (await trial.put(name, metadata={"new": 2, "both": 2})).expect(200)
     expect_equal("metadata", namespace_of(await trial.put(name)).metadata, {"new": 2, "both": 2})
@@ -96,7 +96,7 @@ async def put_replaces_metadata(trial: Trial) -> None:
 
 @check("namespaces.patch-sets-metadata", "PATCH /v1/namespaces/{name}: 200 Namespace.")
 async def patch_sets_metadata(trial: Trial) -> None:
-    """PATCHes the metadata; name, kind and created_at stay, memories too."""
+    """PATCHes the metadata; name, kind, created_at and the memories stay."""
     name = trial.name()
     made = namespace_of(await trial.put(name, kind="team", metadata={"old": 1}))
     await trial.written(name, "still here")
@@ -126,7 +126,7 @@ async def patch_needs_a_field(trial: Trial) -> None:
 
 @check("namespaces.patch-unknown", "PATCH /v1/namespaces/{name} declares 404.")
 async def patch_unknown(trial: Trial) -> None:
-    """PATCHes a namespace that does not exist: 404, and it is not made."""
+    """PATCHes a namespace that does not exist: 404, and it is not created."""
     name = trial.name()
     (await trial.patch(name, metadata={})).expect_error(404, "not_found")
     (await trial.write(name, "nowhere")).expect_error(404, "not_found")
@@ -191,10 +191,10 @@ async def all_characters(trial: Trial) -> None:
     r"Namespace name: ^[a-z]+:[A-Za-z0-9_:.\-]+$; anything else: 400.",
 )
 async def bad_names(trial: Trial) -> None:
-    """Sends names that do not fit, in the path of every endpoint and in bodies.
+    """Sends invalid names, in the path of every endpoint and in bodies.
 
-    Only PATCH and DELETE see names outside the harness' own, and only such as no plugin
-    may hold.
+    Only PATCH and DELETE get names other than the harness's own, and only names that no plugin may
+    have.
     """
     for suffix in ("%20", "!", "%C3%A9", "%00", "%0A", "%25"):
         name = trial.name() + suffix

@@ -1,4 +1,4 @@
-"""What the plugin claims, it has; what it does not claim, it ignores; what it has, it claims."""
+"""A plugin has what it claims, ignores what it does not claim, and claims what it has."""
 
 from datetime import timedelta
 
@@ -14,7 +14,7 @@ _IGNORES = (
 
 
 def _judge(trial: Trial, name: str, works: bool, inert: str) -> None:
-    """Claimed and inert is a failure; not claimed but working is worth a warning."""
+    """Claimed but without effect is a failure; not claimed but working is worth a warning."""
     if trial.claims(name):
         expect(works, f"{name} to work, as /v1/health claims", inert)
     elif works:
@@ -96,7 +96,7 @@ async def batch(trial: Trial) -> None:
 
 @check("negotiation.list", "list: named in HealthResponse.extensions; POST /v1/memories/list.")
 async def listing(trial: Trial) -> None:
-    """Asks for a listing of one memory. Without the extension: 404 with the Error envelope."""
+    """Lists one memory. Without the extension: 404 with the Error envelope."""
     name = await trial.namespace()
     await trial.written(name, "one")
     answer = await trial.list_page(name)
@@ -166,7 +166,7 @@ async def ignores_unknown_fields(trial: Trial) -> None:
     "A client may send no Content-Type; the body is JSON all the same.",
 )
 async def needs_no_content_type(trial: Trial) -> None:
-    """Makes a namespace, writes and searches without a Content-Type."""
+    """Creates a namespace, writes and searches without a Content-Type."""
     name = trial.name()
     bare: dict[str, str] = {}
     body = {"kind": "custom"}

@@ -1,6 +1,6 @@
 """What an operator relies on: restarts, a store that fails, a backfill that can be repeated.
 
-These run after all other checks, one by one, with the commands that the plugin's author gives.
+These run after all other checks, one at a time, with commands from the plugin's author.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ _PATIENCE = 60.0
 
 
 async def _is_up(trial: Trial) -> None:
-    """Wait until the plugin is well again."""
+    """Wait until the plugin is healthy again."""
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:
         try:
@@ -59,7 +59,7 @@ async def survives_a_restart(trial: Trial) -> None:
 
 @check("operational.keeps-what-it-acknowledged", _DURABLE, needs=["--restart-cmd"], alone=True)
 async def keeps_what_it_acknowledged(trial: Trial) -> None:
-    """Restarts the plugin under ten writers: writes that got 201 are there, others may be."""
+    """Restarts the plugin under ten writers: acknowledged writes are there, others may be."""
     names = [await trial.namespace() for _ in range(10)]
     restarted = asyncio.Event()
     acknowledged: list[str] = []
@@ -126,7 +126,7 @@ async def unavailable_while_the_store_is_down(trial: Trial) -> None:
 
 
 async def _backfill(environment: dict[str, str], *arguments: str) -> str:
-    """Run the backfill, which must succeed; to the harness it is a command like any other."""
+    """Run the backfill, which must succeed; for the harness it is a command like any other."""
     beside = Path(sys.executable).with_name("memory-backfill")
     program = str(beside) if beside.exists() else shutil.which("memory-backfill")
     if program is None:
@@ -138,11 +138,11 @@ async def _backfill(environment: dict[str, str], *arguments: str) -> str:
 
 @check("operational.backfill-twice", _TWICE, needs=["--legacy-url"], alone=True)
 async def backfill_twice(trial: Trial) -> None:
-    """Copies a small legacy installation twice: every row once, where it belongs, as it was.
+    """Copies a small legacy installation twice: every row once, in its namespace, unchanged.
 
     Then the two sides are compared by `memory-backfill -verify`: zero mismatches.
     """
-    # Imported here because only this check needs a driver for PostgreSQL.
+    # Imported here because only this check needs a PostgreSQL driver.
     from harness.legacy import legacy_installation
 
     if trial.url.startswith("asgi:"):

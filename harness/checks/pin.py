@@ -1,4 +1,4 @@
-"""Pinned rows come first; how far they reach depends on the search."""
+"""Pinned memories come first; among which others depends on the search."""
 
 from harness.check import check
 from harness.checks.embedding import at_angle
@@ -24,7 +24,7 @@ async def is_returned(trial: Trial) -> None:
 
 @check("pin.first-among-newest", _AMONG_ALL, needs=["pin"])
 async def first_among_newest(trial: Trial) -> None:
-    """Pins the oldest of many memories: it comes first, also when the limit is small."""
+    """Pins the oldest of many memories: it comes first, even with a small limit."""
     name = await trial.namespace()
     await trial.written(name, "pinned", pin=True)
     await trial.fill(name, [f"plain {number}" for number in range(25)])
@@ -49,7 +49,7 @@ async def order_among_pins(trial: Trial) -> None:
 
 @check("pin.across-namespaces", _AMONG_ALL, needs=["pin"])
 async def across_namespaces(trial: Trial) -> None:
-    """A pin of one namespace comes before newer rows of another."""
+    """A pinned memory of one namespace comes before newer ones of another."""
     first, second = await trial.namespace(), await trial.namespace()
     await trial.written(first, "pinned", pin=True)
     await trial.fill(second, [f"plain {number}" for number in range(5)])
@@ -59,7 +59,7 @@ async def across_namespaces(trial: Trial) -> None:
 
 @check("pin.unpinned-by-a-write", "The write replaces the whole memory in place.", needs=["pin"])
 async def unpinned_by_a_write(trial: Trial) -> None:
-    """Writes a pinned memory again without the pin: it goes back to its place in time."""
+    """Writes a pinned memory again without the pin: it is back in its place by time."""
     name = await trial.namespace()
     memory_id = await trial.written(name, "old", pin=True, id=trial.uuid())
     await trial.sleep(1.1)
@@ -70,7 +70,7 @@ async def unpinned_by_a_write(trial: Trial) -> None:
 
 @check("pin.first-in-text-search", _AMONG_ALL, needs=["pin", "fts"])
 async def first_in_text_search(trial: Trial) -> None:
-    """Pins the weakest and oldest of 25 matches: it comes first, and does not match all."""
+    """Pins the weakest and oldest of 25 matches: it comes first, but not for a word it lacks."""
     name = await trial.namespace()
     filler = " ".join(f"topic{number}" for number in range(30))
     await trial.written(name, f"{filler} and, in passing, a walrus", pin=True)
@@ -84,7 +84,7 @@ async def first_in_text_search(trial: Trial) -> None:
 
 @check("pin.first-in-embedding-search", _AMONG_BEST, needs=["pin", "embedding"])
 async def first_in_embedding_search(trial: Trial) -> None:
-    """Pins the third nearest of five and asks for three: it comes first, then the nearest two."""
+    """Pins the third nearest of five and requests three: it comes first, then the nearest two."""
     name = await trial.namespace()
     for degrees in (0, 10, 20, 30, 40):
         content = f"at {degrees}"
@@ -95,7 +95,7 @@ async def first_in_embedding_search(trial: Trial) -> None:
 
 @check("pin.does-not-push-out-the-nearest", _AMONG_BEST, needs=["pin", "embedding"])
 async def does_not_push_out_the_nearest(trial: Trial) -> None:
-    """Pins three far memories and asks for the two nearest: the pins must not appear."""
+    """Pins three far memories and requests the two nearest: the pinned ones must not appear."""
     name = await trial.namespace()
     for degrees in (0, 10):
         await trial.written(name, f"near {degrees}", embedding=at_angle(degrees))

@@ -76,7 +76,7 @@ async def large(trial: Trial) -> None:
 
 @check("propagation.is-replaced", "The write replaces the whole memory in place.", needs=_NEEDS)
 async def is_replaced(trial: Trial) -> None:
-    """Writes twice with one id and different objects: the second one, not a mixture."""
+    """Writes twice with one id and different objects: the second one is stored, not a mixture."""
     name = await trial.namespace()
     memory_id = await trial.written(name, "x", id=trial.uuid(), propagation={"old": 1, "both": 1})
     await trial.written(name, "x", id=memory_id, propagation={"new": 2, "both": 2})
@@ -86,7 +86,7 @@ async def is_replaced(trial: Trial) -> None:
 
 @check("propagation.in-every-search", _OPAQUE, needs=["propagation", "fts"])
 async def in_every_search(trial: Trial) -> None:
-    """Finds the memory by its words: the object comes with it."""
+    """Finds the memory by its words: the object is returned with it."""
     name = await trial.namespace()
     await trial.written(name, "a walrus", propagation={"to": None})
     rows = await trial.found(name, query="walrus")
@@ -109,13 +109,13 @@ async def must_be_an_object(trial: Trial) -> None:
 
 @check("propagation.odd-keys", _OPAQUE, needs=_NEEDS)
 async def odd_keys(trial: Trial) -> None:
-    """Sends keys that mean something to JavaScript, Java or .NET: here they are keys."""
+    """Sends keys that are special in JavaScript, Java or .NET: here they are ordinary keys."""
     keys = ("__proto__", "constructor", "toString", "$ref", "$type", "@type", "@class", "length")
     await _comes_back(trial, {key: {"x": [key]} for key in keys})
 
 
 @check("propagation.strings-stay-strings", _OPAQUE, needs=_NEEDS)
 async def strings_stay_strings(trial: Trial) -> None:
-    """Sends strings that look like times, numbers and booleans: not read, not rewritten."""
+    """Sends strings that look like times, numbers and booleans: they come back unchanged."""
     strings = ["2024-01-01T00:00:00+02:00", "2024-01-01", "1e3", "0012", "true", "null", "NaN", ""]
     await _comes_back(trial, {"strings": strings})

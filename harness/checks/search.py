@@ -8,7 +8,7 @@ from harness.trial import Trial, expect, expect_equal
 
 @check("search.newest-first", "Newest-first: without a query the newest memories come first.")
 async def newest_first(trial: Trial) -> None:
-    """Writes three memories more than a second apart, so that any clock can tell them apart."""
+    """Writes three memories more than a second apart, so that any clock can distinguish them."""
     name = await trial.namespace()
     for number in range(3):
         if number:
@@ -26,7 +26,7 @@ async def newest_first(trial: Trial) -> None:
 
 @check("search.newest-across-namespaces", "Newest-first: over all the named namespaces together.")
 async def newest_across_namespaces(trial: Trial) -> None:
-    """Writes into two namespaces in turn: the answer is sorted as a whole, then cut."""
+    """Writes into two namespaces in turn: the answer is sorted as a whole, then limited."""
     names = [await trial.namespace(), await trial.namespace()]
     for number in range(4):
         if number:
@@ -57,7 +57,7 @@ async def several_namespaces(trial: Trial) -> None:
 
 @check("search.unknown-namespaces", "Names that do not exist contribute nothing.")
 async def unknown_namespaces(trial: Trial) -> None:
-    """Searches with an unknown name beside a known one, and with unknown ones only."""
+    """Searches with an unknown name next to a known one, and with unknown ones only."""
     name = await trial.namespace()
     await trial.written(name, "here")
     expect_equal("contents", await trial.contents(trial.name(), name), ["here"])
@@ -76,7 +76,7 @@ async def repeated_namespaces(trial: Trial) -> None:
 
 @check("search.many-namespaces", "namespaces: 1 or more names.")
 async def many_namespaces(trial: Trial) -> None:
-    """Searches 60 names at once, of which two exist: an agent may read many teams."""
+    """Searches 60 names at once, two of which exist: an agent may read many teams."""
     names = [trial.name() for _ in range(58)]
     real = [await trial.namespace(), await trial.namespace()]
     for name in real:
@@ -118,7 +118,7 @@ async def order_is_stable(trial: Trial) -> None:
 
 @check("search.does-not-change-anything", "POST /v1/search reads.")
 async def does_not_change_anything(trial: Trial) -> None:
-    """Searches for a namespace that does not exist: that does not make it."""
+    """Searches a namespace that does not exist: that does not create it."""
     name = trial.name()
     expect_equal("contents", await trial.contents(name), [])
     (await trial.write(name, "nowhere")).expect_error(404, "not_found")

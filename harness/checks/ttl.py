@@ -1,7 +1,7 @@
-"""What has expired is gone from the instant on, by the plugin's own clock.
+"""What expires is gone from that instant on, by the plugin's own clock.
 
-Waits run side by side with other checks. Each look is judged only when it certainly happened
-before or certainly after the instant, so a slow plugin or a clock that is off does no harm.
+Other checks run during the waits. A read counts only if it certainly happened before or certainly
+after the instant, so a slow plugin or a wrong clock does no harm.
 """
 
 from collections.abc import Awaitable, Callable
@@ -37,15 +37,15 @@ _SECOND = timedelta(seconds=1)
 
 
 def soon(clock: PluginClock, seconds: float) -> datetime:
-    """A whole second of the plugin's time, at least so far ahead."""
+    """A whole second of the plugin's time, at least this far ahead."""
     return (clock.now() + timedelta(seconds=seconds + 1)).replace(microsecond=0)
 
 
 async def expire(trial: Trial, prepare: Callable[[datetime], Awaitable[None]]) -> datetime:
     """Call `prepare` with an instant in the near future, and wait until it has passed.
 
-    When the plugin is too slow to have it all prepared before the instant, whatever came of
-    that means nothing, and it is tried again with more time.
+    If the plugin is too slow to finish that before the instant, the outcome means nothing, and it
+    is tried again with more time.
     """
     clock = await trial.clock()
     for margin in _MARGINS:
@@ -76,10 +76,10 @@ async def watch(
     before: list[str],
     after: list[str],
 ) -> None:
-    """Look again and again around an instant: what is found changes then, and only then.
+    """Read repeatedly around an instant: the result changes then, and only then.
 
-    It takes a look within the last second before the instant and one within the first
-    second after it; with a plugin that is too slow for that, it is tried again.
+    It takes a read within the last second before the instant and one within the first second after
+    it; if the plugin is too slow for that, it is tried again.
     """
     clock = await trial.clock()
     for margin in _MARGINS:
@@ -116,7 +116,7 @@ async def _was_set(clock: PluginClock, trial: Trial) -> bool:
 
 
 async def vanishes(trial: Trial, write: dict[str, Any], search: dict[str, Any]) -> None:
-    """One memory with a TTL beside one without: both are there until the instant, then one."""
+    """One memory with a TTL and one without: both are there until the instant, then one."""
     name = await trial.namespace()
     await trial.written(name, "lasting walrus", **write)
 
@@ -134,7 +134,7 @@ async def vanishes(trial: Trial, write: dict[str, Any], search: dict[str, Any]) 
 
 @check("ttl.memory-expires-on-time", _INSTANT, needs=_NEEDS)
 async def memory_expires_on_time(trial: Trial) -> None:
-    """Looks all the time around the instant: there before, gone after."""
+    """Reads continuously around the instant: there before, gone after."""
     await vanishes(trial, {}, {})
 
 
@@ -152,7 +152,7 @@ async def in_embedding_search(trial: Trial) -> None:
 
 @check("ttl.namespace-expires-on-time", _INSTANT, needs=_NEEDS)
 async def namespace_expires_on_time(trial: Trial) -> None:
-    """Gives a namespace a TTL by PATCH and looks all the time around the instant."""
+    """Gives a namespace a TTL by PATCH and reads continuously around the instant."""
     names = [await trial.namespace()]
     await trial.written(names[0], "lasting")
 
@@ -194,7 +194,7 @@ async def past_is_never_returned(trial: Trial) -> None:
 
 @check("ttl.does-not-eat-the-limit", _INSTANT, needs=_NEEDS)
 async def does_not_eat_the_limit(trial: Trial) -> None:
-    """Three live memories below five newer expired ones: a limit of 3 returns the three."""
+    """Three live memories older than five expired ones: a limit of 3 returns the three."""
     name = await trial.namespace()
     await trial.fill(name, ["live 0", "live 1", "live 2"])
     await trial.fill(
@@ -266,14 +266,14 @@ async def put_makes_an_expired_namespace_anew(trial: Trial) -> None:
 
 @check("ttl.patch-null-rescues", _RESCUE, needs=_NEEDS)
 async def patch_null_rescues(trial: Trial) -> None:
-    """Brings back an expired namespace by PATCH with null."""
+    """Restores an expired namespace by PATCH with null."""
     name, _ = await expired_namespace(trial)
     await _is_rescued(trial, name, None)
 
 
 @check("ttl.patch-with-a-later-time-rescues", _RESCUE, needs=_NEEDS)
 async def patch_with_a_later_time_rescues(trial: Trial) -> None:
-    """Brings back an expired namespace by PATCH with a time that is still to come."""
+    """Restores an expired namespace by PATCH with a future time."""
     name, moment = await expired_namespace(trial)
     await _is_rescued(trial, name, moment + timedelta(hours=1))
 
@@ -298,7 +298,7 @@ async def other_patches_do_not_rescue(trial: Trial) -> None:
 
 @check("ttl.put-keeps-the-ttl", _KEEPS, needs=_NEEDS)
 async def put_keeps_the_ttl(trial: Trial) -> None:
-    """Sets a TTL by PATCH and PUTs with the kind alone, twice: the TTL stays and counts."""
+    """Sets a TTL by PATCH and PUTs with only the kind, twice: the TTL stays in effect."""
     names: list[str] = []
 
     async def prepare(moment: datetime) -> None:
@@ -317,7 +317,7 @@ async def put_keeps_the_ttl(trial: Trial) -> None:
 
 @check("ttl.null-clears-the-ttl", _KEEPS, needs=_NEEDS)
 async def null_clears_the_ttl(trial: Trial) -> None:
-    """Clears the TTL of two namespaces before it ends, by PUT and by PATCH: they live on."""
+    """Clears the TTL of two namespaces before it ends, by PUT and by PATCH: they remain."""
     names: list[str] = []
 
     async def prepare(moment: datetime) -> None:
@@ -338,7 +338,7 @@ async def null_clears_the_ttl(trial: Trial) -> None:
 
 @check("ttl.patch-moves-the-end", _RESCUE, needs=_NEEDS)
 async def patch_moves_the_end(trial: Trial) -> None:
-    """Moves a TTL to later before it ends: the namespace lives through the first end."""
+    """Extends a TTL before it ends: the namespace outlives the first one."""
     names: list[str] = []
 
     async def prepare(moment: datetime) -> None:
@@ -354,7 +354,7 @@ async def patch_moves_the_end(trial: Trial) -> None:
 
 @check("ttl.offsets-and-fractions", "Times are RFC 3339 with an offset.", needs=_NEEDS)
 async def offsets_and_fractions(trial: Trial) -> None:
-    """Sends times with other offsets and with one to nine digits of a second."""
+    """Sends times with other offsets and with one to nine decimals."""
     name = await trial.namespace()
     for text in (
         "2099-01-01T05:30:00+05:30",

@@ -1,4 +1,4 @@
-"""How requests are read: paths, JSON and text, where web frameworks have habits of their own."""
+"""How requests are parsed: paths, JSON and text, which web frameworks treat differently."""
 
 from urllib.parse import quote
 
@@ -33,7 +33,7 @@ async def trailing_bytes(trial: Trial) -> None:
 
 @check("wire.field-case", _CASE)
 async def field_case(trial: Trial) -> None:
-    """Sends `Content`, `KIND` and `LIMIT`, which some decoders take for the lower-case names."""
+    """Sends `Content`, `KIND` and `LIMIT`, which some decoders accept as the lower-case names."""
     name = await trial.namespace()
     path = f"/v1/namespaces/{name}/memories"
     for field in ("content", "kind", "source"):
@@ -76,7 +76,7 @@ async def encoded_slash(trial: Trial) -> None:
 
 @check("wire.encoded-colon", "Namespace name: a path segment.")
 async def encoded_colon(trial: Trial) -> None:
-    """Writes to `custom%3A…`, as JavaScript's encodeURIComponent makes it: the same namespace."""
+    """Writes to `custom%3A…`, the result of JavaScript's encodeURIComponent: the same namespace."""
     name = await trial.namespace()
     encoded = quote(name, safe="").replace("conformance", "%63onformance")
     await trial.written(encoded, "here")
@@ -85,7 +85,7 @@ async def encoded_colon(trial: Trial) -> None:
 
 @check("wire.semicolons", _NAME)
 async def semicolons(trial: Trial) -> None:
-    """PATCHes and writes to `NAME;v=1`, which Java frameworks take for NAME with a parameter."""
+    """PATCHes and writes to `NAME;v=1`, which Java frameworks treat as NAME with a parameter."""
     name = await trial.namespace(metadata={"keep": 1})
     for suffix in (";v=1", "%3Bv=1"):
         odd = name + suffix
@@ -111,7 +111,7 @@ async def names_like_files(trial: Trial) -> None:
 
 @check("wire.plus-is-not-a-space", _NAME)
 async def plus_is_not_a_space(trial: Trial) -> None:
-    """Uses a name with + in the path: invalid, not cut and not decoded."""
+    """Uses a name with + in the path: invalid, not truncated and not decoded."""
     name = await trial.namespace()
     for odd in (f"{name}+", f"{name}+x"):
         trial.own(odd)
@@ -122,7 +122,7 @@ async def plus_is_not_a_space(trial: Trial) -> None:
 
 @check("wire.dot-segments", _NAME)
 async def dot_segments(trial: Trial) -> None:
-    """PATCHes through encoded dot segments: another namespace is not reached that way."""
+    """PATCHes through encoded dot segments: they must not lead to another namespace."""
     name = await trial.namespace(metadata={"keep": 1})
     for odd in (f"x/%2e%2e/{name}", f"%2e/{name}"):
         answer = await trial.send("PATCH", f"/v1/namespaces/{odd}", {"metadata": {}})
@@ -132,7 +132,7 @@ async def dot_segments(trial: Trial) -> None:
 
 @check("wire.bad-percent-encoding", "Never 500.")
 async def bad_percent_encoding(trial: Trial) -> None:
-    """Asks for names with broken percent-encoding and bytes that are not UTF-8."""
+    """Requests names with broken percent-encoding and bytes that are not UTF-8."""
     for odd in ("%zz", "%", "%f", "custom:%ff%fe", "custom:%ed%a0%80"):
         answer = await trial.send("PATCH", f"/v1/namespaces/{odd}", {"metadata": {}})
         answer.expect(400, 404)
@@ -141,7 +141,7 @@ async def bad_percent_encoding(trial: Trial) -> None:
 
 @check("wire.trailing-slash", _TABLE)
 async def trailing_slash(trial: Trial) -> None:
-    """Asks for `/v1/health/` and `/v1/search/`: not in the table, and not a redirect."""
+    """Requests `/v1/health/` and `/v1/search/`: not in the contract, and not a redirect."""
     (await trial.send("GET", "/v1/health/")).expect_error(404, "not_found")
     body = {"namespaces": [await trial.namespace()]}
     (await trial.send("POST", "/v1/search/", body)).expect_error(404, "not_found")
@@ -149,7 +149,7 @@ async def trailing_slash(trial: Trial) -> None:
 
 @check("wire.path-case", _TABLE)
 async def path_case(trial: Trial) -> None:
-    """Asks for paths in another case: not in the table."""
+    """Requests paths in another case: not in the contract."""
     for path in ("/V1/health", "/v1/Health"):
         (await trial.send("GET", path)).expect_error(404, "not_found")
     body = {"namespaces": [await trial.namespace()]}
@@ -158,7 +158,7 @@ async def path_case(trial: Trial) -> None:
 
 @check("wire.query-string", "The body is JSON; the contract has no query parameters here.")
 async def query_string(trial: Trial) -> None:
-    """Adds a query string, as probes and proxies do: ignored, and never taken for a field."""
+    """Adds a query string, as probes and proxies do: ignored, and never used as a field."""
     (await trial.send("GET", "/v1/health?verbose=1&x=%zz")).expect(200)
     name = await trial.namespace()
     await trial.fill(name, ["one", "two", "three"])
@@ -178,7 +178,7 @@ async def white_space(trial: Trial) -> None:
 
 @check("wire.escapes", _JSON)
 async def escapes(trial: Trial) -> None:
-    r"""Sends every kind of JSON escape, with a pair of surrogates for one character."""
+    r"""Sends every kind of JSON escape, including a surrogate pair for one character."""
     name = await trial.namespace()
     body = rb'{"content": "\u0041\/\b\f\n\r\t\"\\\ud83d\ude00\u00e9", "\u006bind": "fact",'
     body += b' "source": "agent"}'
@@ -200,7 +200,7 @@ async def fields_of_answers(trial: Trial) -> None:
 
 @check("wire.fields-of-namespaces", _UNKNOWN)
 async def fields_of_namespaces(trial: Trial) -> None:
-    """PUTs with `name` and `created_at` in the body: the path names it, the plugin dates it."""
+    """PUTs with `name` and `created_at` in the body: both are ignored."""
     name, other = trial.name(), trial.name()
     body = {"kind": "custom", "name": other, "created_at": "1999-01-01T00:00:00Z"}
     answer = await trial.send("PUT", f"/v1/namespaces/{name}", body)
@@ -212,7 +212,7 @@ async def fields_of_namespaces(trial: Trial) -> None:
 
 @check("wire.errors-are-json", _JSON, level="should")
 async def errors_are_json(trial: Trial) -> None:
-    """Expects `Content-Type: application/json` on refusals, too."""
+    """Expects `Content-Type: application/json` on errors, too."""
     for method, path in (("GET", "/v1/nothing"), ("POST", "/v1/search"), ("POST", "/v1/health")):
         answer = await trial.send(method, path, raw=b"{" if method == "POST" else None)
         kind = answer.headers.get("content-type", "none").partition(";")[0].strip()

@@ -12,7 +12,7 @@ from harness.trial import Trial, expect, expect_equal
     "POST /v1/namespaces/{name}/memories: 201 MemoryWriteResponse, id and namespace.",
 )
 async def answers_id_and_namespace(trial: Trial) -> None:
-    """Writes one memory without an id: the plugin makes a UUID, and search returns it."""
+    """Writes one memory without an id: the plugin generates a UUID, and search returns it."""
     name = await trial.namespace()
     body = (await trial.write(name, "one")).expect(201).object
     expect_equal("namespace", body.get("namespace"), name)
@@ -35,7 +35,7 @@ async def makes_a_fresh_id(trial: Trial) -> None:
 
 @check("writes.null-id-is-no-id", "id: optional; omitted or unset, the plugin makes one.")
 async def null_id_is_no_id(trial: Trial) -> None:
-    """Writes twice with `id: null`, as clients do that send all their fields."""
+    """Writes twice with `id: null`, like clients that always send all fields."""
     name = await trial.namespace()
     ids = [await trial.written(name, "same words", id=None) for _ in range(2)]
     expect_equal("different ids", len(set(ids)), 2)
@@ -47,7 +47,7 @@ async def null_id_is_no_id(trial: Trial) -> None:
     "Write to a namespace that was never PUT: 404 not_found, never 500.",
 )
 async def unknown_namespace(trial: Trial) -> None:
-    """Writes into nowhere, then makes the namespace: the write must not have waited there."""
+    """Writes into an unknown namespace, then creates it: the write must not have been kept."""
     name = trial.name()
     (await trial.write(name, "too early")).expect_error(404, "not_found")
     (await trial.write(name, "too early", id=trial.uuid())).expect_error(404, "not_found")
@@ -80,7 +80,7 @@ async def keeps_kind_and_source(trial: Trial) -> None:
 
 @check("writes.times-are-utc", "Times are RFC 3339 with an offset, answered in UTC (Z).")
 async def times_are_utc(trial: Trial) -> None:
-    """Looks at created_at of a namespace and of a memory as they go over the wire."""
+    """Checks created_at of a namespace and of a memory as sent."""
     name = trial.name()
     made = (await trial.put(name)).expect(200).object.get("created_at")
     await trial.written(name, "when?")
@@ -91,7 +91,7 @@ async def times_are_utc(trial: Trial) -> None:
 
 @check("writes.created-at-is-now", "created_at: when the memory was made.")
 async def created_at_is_now(trial: Trial) -> None:
-    """Writes before and after a pause: the times are apart by the pause."""
+    """Writes before and after a pause: the times differ by the pause."""
     name = trial.name()
     await trial.put(name)
     first = await trial.written(name, "first")
@@ -100,7 +100,7 @@ async def created_at_is_now(trial: Trial) -> None:
     times = {str(row.id): row.created_at for row in await trial.found(name)}
     expect({first, second} <= times.keys(), "both memories", list(times))
     apart = (times[second] - times[first]).total_seconds()
-    # A plugin may cut its times to the second; the upper bound only catches a wrong unit.
+    # A plugin may truncate its times to the second; the upper bound only catches a wrong unit.
     expect(0.15 < apart < 120, "created_at about 1.2 s apart", f"{apart:.3f} s")
 
 
@@ -109,7 +109,7 @@ async def created_at_is_now(trial: Trial) -> None:
     "MemoryWrite.content: required, a string, not blank.",
 )
 async def content_is_required(trial: Trial) -> None:
-    """Sends no content, an empty one and blank ones: 400, and nothing is written."""
+    """Sends no content, empty and blank content: 400, and nothing is written."""
     name = await trial.namespace()
     path = f"/v1/namespaces/{name}/memories"
     answer = await trial.send("POST", path, {"kind": "fact", "source": "agent"})
@@ -121,7 +121,7 @@ async def content_is_required(trial: Trial) -> None:
 
 @check("writes.unset-is-unset", "Optional fields that are unset are left out or sent as null.")
 async def unset_is_unset(trial: Trial) -> None:
-    """Writes without optional fields: none comes back as a zero time, an empty text or list."""
+    """Writes without optional fields: none comes back as a zero time, empty text or list."""
     name = await trial.namespace(kind="custom")
     await trial.written(name, "plain")
     row = await trial.one_as_sent(name)

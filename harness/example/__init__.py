@@ -1,10 +1,10 @@
-"""A small complete memory plugin that keeps everything in memory: read it, copy it, build on it.
+"""A small, complete memory plugin that keeps everything in RAM: read it, copy it, build on it.
 
     uvicorn.run(create_app())
     create_app(capabilities=["fts", "ttl"], extensions=[])
 
-`store` holds the rules of the contract, `search` finds, `app` speaks HTTP. It forgets everything
-when it stops: a stand-in for tests and a pattern for authors, not a place to keep memories.
+`store` implements the rules of the contract, `search` the ranking, `app` HTTP. It loses everything
+when it stops: it is for tests and as a model for authors, not for production.
 """
 
 from harness.example.app import ExamplePlugin, create_app

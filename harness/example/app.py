@@ -143,7 +143,7 @@ class ExamplePlugin:
         return answer(200, self.store.get(memory, name))
 
     def write_one(self, write: BatchWrite | BadRequest) -> MemoryWriteResponse | BatchFailure:
-        """One write of a batch; its failure is its own."""
+        """One write of a batch; a failure affects no other write."""
         try:
             if isinstance(write, BadRequest):
                 raise write
@@ -152,7 +152,7 @@ class ExamplePlugin:
             return BatchFailure(error=Error(**error.envelope()))
 
     async def read(self, model: type[AnyModel], request: Request) -> AnyModel:
-        """The body, without the fields of what is switched off."""
+        """The body without the fields of what is switched off."""
         return self.understand(parse(model, await read_body(request)))
 
     def understand(self, body: AnyModel) -> AnyModel:
@@ -161,7 +161,7 @@ class ExamplePlugin:
 
 
 class _ByRawPath:
-    """Routes by the path as it was sent: an encoded slash belongs to a name and splits nothing."""
+    """Routes by the path as it was sent: an encoded slash does not split a name."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -192,7 +192,7 @@ def namespace_of(request: Request) -> str:
 
 
 def segment(request: Request, name: str) -> str:
-    """A variable segment of the path, decoded; bytes that are not UTF-8 make no valid name."""
+    """A variable segment of the path, decoded; bytes that are not UTF-8 make the name invalid."""
     return unquote(request.path_params[name], errors="surrogateescape")
 
 

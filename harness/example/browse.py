@@ -42,7 +42,7 @@ def matches(row: "Row", body: SearchRequest | ListRequest | CountRequest) -> boo
 def scalar(value: object) -> tuple[str, Any] | None:
     """A value with its JSON type, for comparison; None for null, lists and objects.
 
-    Python takes `True` for 1; JSON does not. Both take 1 for 1.0.
+    In Python, `True` equals 1; in JSON it does not. In both, 1 equals 1.0.
     """
     if isinstance(value, bool):
         return ("boolean", value)
@@ -69,8 +69,8 @@ def newest_first(created_at: datetime, key: UUID) -> tuple[timedelta, UUID]:
 class Cursor:
     """Where a page ended.
 
-    `request` is what the cursor belongs to. `latest` is the number of the last row that was
-    written before the first page: what came later does not appear in `newest`.
+    `request` is what the cursor belongs to. `latest` is the number of the last row written before
+    the first page: later rows do not appear in `newest`.
     """
 
     request: str
@@ -84,7 +84,7 @@ class Cursor:
 
     @classmethod
     def read(cls, text: str, request: str) -> "Cursor":
-        """The cursor of a request; `BadRequest` when it belongs to another, or is none."""
+        """The cursor of a request; `BadRequest` if it belongs to another or is not a cursor."""
         try:
             parts = b64decode(text, altchars=b"-_", validate=True)
             belongs, latest, created_at, row = json.loads(parts)
@@ -99,7 +99,7 @@ class Cursor:
 
 
 def fingerprint(body: ListRequest) -> str:
-    """What of a request must stay the same from page to page."""
+    """The parts of a request that must stay the same from page to page."""
     where = sorted((name, *(scalar(value) or ())) for name, value in (body.where or {}).items())
     parts = [
         body.order,

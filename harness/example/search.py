@@ -1,8 +1,8 @@
 """Ranking: newest first, by words, by meaning, or by both.
 
-A memory matches a query when it has every word of it, as the word itself, as the start of a
-longer one or inside one; case and accents do not count. That finds what a person expects in
-scripts with and without spaces, and for a query of one letter or of punctuation only.
+A memory matches a query if it has every word of it, as a whole word or within a longer one; case
+and accents are ignored. That finds what a person expects in scripts with and without spaces, and
+for a query of one letter or of punctuation only.
 """
 
 import math
@@ -26,8 +26,8 @@ def rank(
 ) -> Scored:
     """At most `limit` rows with their scores, pinned before unpinned, best first.
 
-    Pins come first among all that match a text; where meaning counts they come first among the best
-    `limit` only, so that pins cannot push relevance out.
+    Pins come first among all that match a text; with an embedding they come first only among the
+    best `limit`, so that they cannot displace all relevant memories.
     """
     newest = sorted(rows, key=lambda row: (row.created_at, row.id), reverse=True)
     has_query = query is not None and not query.isspace() and query != ""
@@ -47,7 +47,7 @@ def pinned_first(found: Scored) -> Scored:
 
 
 def by_score(rows: Sequence["Row"], score: Callable[["Row"], float | None]) -> Scored:
-    """The rows that have a score, best first; of equals the newest."""
+    """The rows that have a score, best first, then newest first."""
     scored = [(row, value) for row in rows if (value := score(row)) is not None]
     scored.sort(key=lambda pair: -pair[1])
     return list(scored)
@@ -61,7 +61,7 @@ def by_text(rows: Sequence["Row"], query: str) -> Scored:
 
 
 def text_score(text: str, words: list[str], whole: str) -> float | None:
-    """How well a text matches, or None when it does not."""
+    """How well a text matches, or None if it does not."""
     if not words:
         return 1.0 if whole in text else None
     there = _WORD.findall(text)
@@ -83,7 +83,7 @@ def text_score(text: str, words: list[str], whole: str) -> float | None:
 
 
 def fold(text: str) -> str:
-    """Without case, accents and compatibility forms."""
+    """The text without case, accents and compatibility forms."""
     parts = unicodedata.normalize("NFKD", text.casefold())
     return "".join(char for char in parts if not unicodedata.combining(char))
 
@@ -97,7 +97,7 @@ def stem(word: str) -> str:
 
 
 def similarity(stored: list[float] | None, wanted: list[float]) -> float | None:
-    """Cosine of the angle; None where the two cannot be compared."""
+    """Cosine of the angle; None if the two cannot be compared."""
     if stored is None or len(stored) != len(wanted):
         return None
     length = math.hypot(*stored) * math.hypot(*wanted)
@@ -107,7 +107,7 @@ def similarity(stored: list[float] | None, wanted: list[float]) -> float | None:
 
 
 def fuse(first: Scored, second: Scored) -> Scored:
-    """Reciprocal rank fusion: what both lists like comes first."""
+    """Reciprocal rank fusion: rows that rank high in both lists come first."""
     scores: dict[object, float] = {}
     rows: dict[object, Row] = {}
     for found in (first, second):

@@ -35,7 +35,7 @@ def serve(listen: str, without: Collection[str]) -> None:
     try:
         server.run(sockets=[listener])
     except KeyboardInterrupt:
-        pass  # Ctrl-C is how it is meant to be stopped
+        pass  # Ctrl-C is the normal way to stop it
     finally:
         listener.close()
         if address.startswith("unix:"):

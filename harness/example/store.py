@@ -1,6 +1,6 @@
 """The rules of the contract on two dictionaries.
 
-No method awaits anything, so each is atomic: a reader sees all of a write or nothing of it.
+No method awaits anything, so each is atomic: a reader sees all of a write or none of it.
 """
 
 from collections.abc import Iterable
@@ -49,10 +49,10 @@ class Row:
     pin: bool
     embedding: list[float] | None
     number: int = 0
-    """Rows are numbered as they are first written."""
+    """Rows are numbered in the order in which they are first written."""
 
     def to_memory(self, score: float | None = None) -> Memory:
-        """The memory as it goes over the wire; the embedding stays here."""
+        """The memory as it is sent, without the embedding."""
         return Memory(
             id=self.id,
             namespace=self.namespace,
@@ -101,7 +101,7 @@ class Store:
         return self.change(space, body)
 
     def patch_namespace(self, name: str, body: NamespacePatch) -> Namespace:
-        """Change what is named. A later `expires_at`, or null, rescues an expired namespace."""
+        """Change the given fields. A later `expires_at`, or null, restores an expired namespace."""
         space = self.spaces.get(name)
         if space is None:
             raise NotFound(f"namespace {name} does not exist")
@@ -117,7 +117,7 @@ class Store:
         self.drop(name)
 
     def change(self, space: Space, body: NamespaceUpsert | NamespacePatch) -> Namespace:
-        """Take over the fields that the body names, null included."""
+        """Copy the fields that the body has, null included."""
         named = {name: getattr(body, name) for name in body.model_fields_set}
         kept = {name: getattr(space.stored, name) for name in space.stored.model_fields_set}
         values = {name: value for name, value in (kept | named).items() if value is not None}
@@ -125,7 +125,7 @@ class Store:
         return space.stored
 
     def drop(self, name: str) -> None:
-        """Forget a namespace with its rows, if it is there."""
+        """Drop a namespace with its rows, if it exists."""
         space = self.spaces.pop(name, None)
         for row in list(space.rows.values()) if space else ():
             del self.home[row.id]
@@ -133,7 +133,7 @@ class Store:
     # Memories
 
     def write(self, name: str, body: MemoryWrite) -> MemoryWriteResponse:
-        """Insert, or replace the whole memory in place when the namespace knows its id."""
+        """Insert, or replace the whole memory if the namespace has its id."""
         space = self.live_space(name)
         if space is None:
             raise NotFound(f"namespace {name} does not exist; PUT it first")
@@ -162,22 +162,22 @@ class Store:
         return MemoryWriteResponse(id=key, namespace=name)
 
     def keep(self, space: Space, row: Row) -> None:
-        """Store a row, in the place of the one with the same id."""
+        """Store a row, replacing the one with the same id."""
         space.rows[row.id] = row
         self.home[row.id] = space.name
 
     def forget(self, key: UUID, requested_by: str) -> None:
-        """Delete one memory, if it lives in the namespace that asks."""
+        """Delete one memory, if it is in the asking namespace."""
         row = self.owned(key, requested_by)
         del self.spaces[row.namespace].rows[row.id]
         del self.home[row.id]
 
     def get(self, key: UUID, name: str) -> Memory:
-        """One memory, if it lives in the namespace that asks."""
+        """One memory, if it is in the asking namespace."""
         return self.owned(key, name).to_memory()
 
     def owned(self, key: UUID, name: str) -> Row:
-        """The live row with this id: 404 when there is none, 403 when it lives elsewhere."""
+        """The live row with this id: 404 if there is none, 403 if it is in another namespace."""
         home = self.home.get(key)
         row = next((row for row in self.live_rows([home] if home else []) if row.id == key), None)
         if row is None:
@@ -193,7 +193,7 @@ class Store:
         return [row.to_memory(score) for row, score in found]
 
     def list_page(self, body: ListRequest) -> ListResponse:
-        """One page; the cursor says where the page before ended."""
+        """One page; the cursor says where the previous page ended."""
         rows, request = self.matching(body), self.fingerprint(body)
         latest = self.written
         if body.order == "newest":
@@ -266,7 +266,7 @@ class Store:
         ]
 
     def is_past(self, expires_at: datetime | None) -> bool:
-        """True from the very instant on."""
+        """True from that instant on."""
         return expires_at is not None and expires_at <= self.now()
 
 

@@ -1,4 +1,4 @@
-"""The formats of a report. Each other format is made from the JSON report alone.
+"""The formats of a report, each rendered from the JSON report alone.
 
 `FORMATS` maps the command line's option, such as `--html`, to the function that renders it.
 """

@@ -67,7 +67,7 @@ def _box(x: int, width: int, colour: str) -> Element:
 
 
 def _text(x: int, width: int, text: str) -> Element:
-    """Text that is squeezed or stretched to its box, whatever font the reader has."""
+    """Text that is fitted to its box, whatever font the reader has."""
     return element(
         "text",
         {"x": str(x + width / 2), "y": "14", "textLength": str(width - 2 * _PADDING)},
@@ -76,6 +76,6 @@ def _text(x: int, width: int, text: str) -> Element:
 
 
 def _width(text: str) -> int:
-    """About what the text takes in 11 px Verdana, with its padding."""
+    """The approximate width of the text in 11 px Verdana, with padding."""
     widths = (4.5 if char in _NARROW else 10.0 if char in _WIDE else 7.0 for char in text)
     return round(sum(widths)) + 2 * _PADDING

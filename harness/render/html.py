@@ -1,7 +1,7 @@
-"""One HTML page for people: no outside resources, readable without scripts, good on a phone.
+"""One HTML page for people: no external resources, readable without scripts and on a phone.
 
-The page forbids itself every script and style but its own two, by their hashes: even if a
-plugin's answer became markup, it could not run.
+Its content security policy allows only its own script and style, by hash: even if a plugin's answer
+became markup, it could not run.
 """
 
 import base64
@@ -35,7 +35,7 @@ _MARKS: dict[Verdict, str] = {
 
 
 def to_html(report: Report) -> str:
-    """The report as one file that can be opened, mailed or published as it is."""
+    """The report as a single file to open, mail or publish."""
     body = element(
         "body",
         {"class": report.verdict.replace(" ", "-")},
@@ -125,7 +125,7 @@ def _spectrum(report: Report) -> Element:
 
 
 def _present(results: Sequence[Result]) -> list[tuple[Outcome, str, int]]:
-    """The outcomes that occur, with their names for people and how often they do."""
+    """The outcomes that occur, with their display names and how often."""
     counted = (
         (outcome, heading, sum(result.outcome == outcome for result in results))
         for outcome, heading in _HEADINGS.items()
@@ -238,7 +238,7 @@ def _slowest(results: Sequence[Result]) -> float:
 
 
 def _filter(report: Report) -> Element:
-    """Hidden until the script shows it: without the script it could do nothing."""
+    """Hidden until the script shows it, because it needs the script."""
     present = _present(report.results)
     outcomes = [_chip("", "All", len(report.results), checked=True)]
     outcomes += [_chip(outcome, name.capitalize(), count) for outcome, name, count in present]
@@ -347,7 +347,7 @@ def _body(result: Result, report: Report) -> Iterable[Element]:
 
 
 def _prose(text: str) -> Iterable[Element | str]:
-    """One of our sentences, with text between backticks as code."""
+    """One of our sentences, with text in backticks as code."""
     for place, part in enumerate(text.split("`")):
         yield element("code", {}, part) if place % 2 else part
 

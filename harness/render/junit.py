@@ -1,8 +1,7 @@
 """JUnit XML, as Jenkins, GitLab and other CI servers read it.
 
-A server that reads this file has nothing but failures, errors and skips, and calls a file of skips
-green. So the verdict is a test case of its own, which is there only to fail when the
-plugin is not shown to be conformant.
+A CI server only knows failures, errors and skips, and a file with only skips is green. So the
+verdict is a separate test case, which fails if the plugin was not shown to be conformant.
 """
 
 from collections.abc import Sequence
@@ -102,6 +101,6 @@ def _case(result: Result) -> Element:
     elif result.outcome in ("unsupported", "excluded", "blocked"):
         case.append(element("skipped", about))
     elif result.outcome == "warn":
-        # JUnit knows no warnings: a passed case that says something.
+        # JUnit has no warnings, so this is a passed case with output.
         case.append(element("system-out", {}, f"warning: {summary}\n{story(result)}"))
     return case

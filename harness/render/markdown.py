@@ -1,6 +1,6 @@
 """Markdown for a comment on a pull request.
 
-Whatever a plugin said stands in code, where nothing is markup and no name is mentioned.
+Text from a plugin is formatted as code, so that it contains no markup and mentions nobody.
 """
 
 import re
@@ -92,12 +92,12 @@ def _facts(report: Report) -> str:
 
 
 def _plain(text: str) -> str:
-    """Our own text, whose punctuation is not markup."""
+    """Our own text, with its punctuation escaped."""
     return _SPECIAL.sub(r"\\\1", printable(text))
 
 
 def _code(text: str) -> str:
-    """One line of code inside a sentence, whatever backticks it has."""
+    """Inline code, even if it contains backticks."""
     line = " ".join(printable(text).split()) or "(blank)"
     fence = "`" * (_longest_run(line) + 1)
     space = " " if line.startswith("`") or line.endswith("`") else ""

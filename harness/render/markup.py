@@ -1,16 +1,15 @@
 """Elements of HTML, SVG and XML that are safe whatever they contain.
 
-What a plugin answers is hostile input. A renderer never joins markup as strings: it builds
-elements, and text inside them cannot become markup, break the document or turn the
-direction of the line around it.
+A plugin's answer is untrusted input. A renderer never concatenates markup: it builds elements, and
+text inside them cannot become markup, break the document or reverse the text around it.
 """
 
 import re
 from collections.abc import Iterable, Mapping
 from xml.etree.ElementTree import Element
 
-# Control characters, lone surrogates and non-characters, which XML forbids; marks that reorder
-# a line of text, which make a reader see something else than what is there.
+# Control characters, lone surrogates and non-characters, which XML forbids; marks that reorder a
+# line of text, which would show the reader something else.
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
     "\ud800-\udfff\ufeff\ufffe\uffff]"
@@ -18,7 +17,7 @@ _UNPRINTABLE = re.compile(
 
 
 def printable(text: str) -> str:
-    r"""The text with what cannot be shown as in JSON, `\u0000`: it stays legible and copyable."""
+    r"""The text with unprintable characters escaped as in JSON, `\u0000`."""
     return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

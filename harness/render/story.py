@@ -5,7 +5,7 @@ from harness.report import Result
 
 
 def story(result: Result) -> str:
-    """The contract's sentence, what was wrong, and the commands that repeat it."""
+    """The contract's sentence, what was wrong, and the commands that reproduce it."""
     lines = [f"contract: {result.sentence}"]
     lines += [
         f"{label}: {text}"

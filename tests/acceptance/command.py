@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from tests import patience
+from tests import timeouts
 
 PLUGIN = "memory-plugin-postgres"
 _LISTENING = re.compile(r"""listening.*?address"?[=:]"?([^\s"]+)""")
@@ -105,7 +105,7 @@ def running(
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        env={**os.environ, **patience.ENVIRONMENT, **(environment or {})},
+        env={**os.environ, **timeouts.ENVIRONMENT, **(environment or {})},
     )
     try:
         yield Running(process, until)

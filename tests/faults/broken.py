@@ -1,9 +1,9 @@
-"""Broken HTTP: requests that are wrong in every way that a socket allows, made from a seed."""
+"""Broken HTTP: requests that are malformed in every way a socket allows, generated from a seed."""
 
 from collections.abc import Callable
 from random import Random
 
-from tests.faults.crowd import request
+from tests.faults.raw_http import request
 
 NAME = "workspace:fuzzed"
 MEMORY = {"content": "fuzzed", "kind": "fact", "source": "user"}
@@ -20,7 +20,7 @@ SOUND = [
 
 
 def broken_request(random: Random) -> bytes:
-    """A sound request that went through one to three accidents."""
+    """A valid request, damaged in one to three ways."""
     data = random.choice(SOUND)
     for _ in range(random.randint(1, 3)):
         data = random.choice(_ACCIDENTS)(random, data)
@@ -46,7 +46,7 @@ def _insert(random: Random, data: bytes) -> bytes:
 
 
 def _double(_: Random, data: bytes) -> bytes:
-    """Two requests in one go."""
+    """Two requests in one write."""
     return data + data
 
 

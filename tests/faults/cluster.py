@@ -43,7 +43,7 @@ SETTINGS = {
 
 @dataclass
 class Postgres:
-    """One server. `data` must hold a database; the log and the socket are beside it."""
+    """One server. `data` must contain a database; the log and the socket are next to it."""
 
     directory: Path
     settings: dict[str, str] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class Postgres:
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
-        """Start the server and do not wait: recovery after a kill takes its time."""
+        """Start the server without waiting: recovery after a kill takes time."""
         settings = {
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": str(self.directory),
@@ -103,7 +103,7 @@ class Postgres:
             )
 
     async def ready(self) -> float:
-        """Wait until it takes connections; returns the moment, by `perf_counter`."""
+        """Wait until it accepts connections; returns the time, by `perf_counter`."""
         deadline = perf_counter() + _READY_SECONDS
         while True:
             try:
@@ -117,20 +117,20 @@ class Postgres:
                 return perf_counter()
 
     def kill(self) -> None:
-        """kill -9 of the postmaster and of every process of it, all at once."""
+        """kill -9 the postmaster and all its processes at once."""
         for process in self._processes():
             with suppress(psutil.NoSuchProcess):
                 process.kill()
         self._wait()
 
     def stop(self) -> None:
-        """A fast shutdown, as a restart of the service does it."""
+        """A fast shutdown, as in a restart of the service."""
         if self._process is not None and self.running:
             self._process.send_signal(signal.SIGINT)
         self._wait()
 
     def freeze(self) -> None:
-        """Stop every process in its tracks: connections stay open and nothing answers."""
+        """Freeze every process: connections stay open and nothing responds."""
         for process in self._processes():
             with suppress(psutil.NoSuchProcess):
                 process.suspend()
@@ -157,7 +157,7 @@ class Postgres:
         return done.stdout
 
     def promote(self) -> None:
-        """Make a standby the primary; returns when it takes writes."""
+        """Make a standby the primary; returns when it accepts writes."""
         self.run("pg_ctl", "promote", "-D", str(self.data), "-w")
 
     @asynccontextmanager
@@ -181,7 +181,7 @@ class Postgres:
             return await connection.fetch(query, *arguments)
 
     async def terminate_clients(self, application: str) -> int:
-        """pg_terminate_backend of every connection that names itself so; returns how many."""
+        """pg_terminate_backend every connection with this application name; returns how many."""
         rows = await self.fetch(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1",
             application,
@@ -230,7 +230,7 @@ def copy_database(template: Path, server: Postgres) -> None:
 
 
 async def add_standby(primary: Postgres, directory: Path) -> Postgres:
-    """A synchronous streaming standby: from now on nothing commits without it."""
+    """Add a synchronous streaming standby: from now on nothing commits without it."""
     standby = Postgres(directory)
     await asyncio.to_thread(
         standby.run,
@@ -265,7 +265,7 @@ def free_port() -> int:
 async def running_postgres(
     template: Path, settings: Mapping[str, str] | None = None
 ) -> AsyncIterator[Postgres]:
-    """A server on a copy of the template, ready; killed and removed afterwards."""
+    """A running server on a copy of the template; killed and removed afterwards."""
     with directory("pg") as made:
         server = Postgres(made, dict(settings or {}))
         copy_database(template, server)

@@ -1,4 +1,4 @@
-"""A PostgreSQL and a plugin of each test's own: these tests kill them."""
+"""A separate PostgreSQL and plugin for each test, because these tests kill them."""
 
 import asyncio
 import resource
@@ -53,7 +53,7 @@ async def plugin(postgres: Postgres) -> AsyncIterator[Plugin]:
 
 @pytest.fixture
 async def patient_plugin(postgres: Postgres) -> AsyncIterator[Plugin]:
-    """A machine that stalls for a second earns no 503: every request is served."""
+    """A plugin that waits instead of answering 503 when the machine stalls for a second."""
     patience = ("--pool-timeout=12", "--statement-timeout=12")
     async with running_plugin(postgres.url, *patience, listen="127.0.0.1:0") as process:
         yield process

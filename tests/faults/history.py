@@ -1,7 +1,7 @@
-"""The record of a load: each call, each value written, each value seen; and what is wrong with it.
+"""The record of a load: each call, each value written, each value seen; and its contradictions.
 
-A write without an id is a key of its own, because its id is not known when its answer is lost.
-Values are the contents: every write has one that no other write has.
+A write without an id is a separate key, because its id is unknown if its answer is lost. Values are
+the contents: every write has a distinct one.
 """
 
 from collections import defaultdict
@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Any, Literal
 from zlib import crc32
 
-from tests.faults.register import Register
+from tests.faults.atomic_register import AtomicRegister
 
 # acknowledged: 2xx. refused: 4xx, nothing happened. unreachable: no connection, nothing happened.
 # unavailable: 503, reset: cut off before the answer, late: past the timeout; these three leave
@@ -22,7 +22,7 @@ Outcome = Literal["acknowledged", "refused", "unreachable", "unavailable", "rese
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request and how it ended; times are those of `perf_counter`."""
+    """One request and how it ended; times are from `perf_counter`."""
 
     action: str
     start: float
@@ -44,11 +44,11 @@ class Change:
 
 @dataclass
 class History:
-    """Everything that the clients of one load did and saw. Nothing in it is ever taken back."""
+    """Everything that the clients of one load did and saw; append-only."""
 
     calls: list[Call] = field(default_factory=list)
     repeats: int = 0
-    _registers: dict[str, Register] = field(default_factory=dict)
+    _registers: dict[str, AtomicRegister] = field(default_factory=dict)
     _changes: dict[str, Change] = field(default_factory=dict)
     _keys: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     _faults: list[str] = field(default_factory=list)
@@ -64,7 +64,7 @@ class History:
     def write_begins(
         self, key: str, value: str, namespace: str | None, memory_id: str | None
     ) -> Change:
-        """To be called before the request is sent; what is no memory has no namespace."""
+        """Call it before the request is sent; without a namespace, it is not a memory."""
         self.repeats += value in self._changes
         change = self._changes.setdefault(value, Change(key, value, namespace, memory_id))
         if namespace is not None:
@@ -73,7 +73,7 @@ class History:
         return change
 
     def write_ends(self, change: Change, outcome: Outcome, memory_id: str | None = None) -> None:
-        """`memory_id` is what the answer said, when there was one."""
+        """`memory_id` is the id in the answer, if there was one."""
         if outcome == "acknowledged":
             self._register(change.key).write_ends(change.value, perf_counter())
             self._same_id(change, memory_id)
@@ -98,7 +98,7 @@ class History:
         return list(self._keys)
 
     def saw_value(self, key: str, value: str | None, start: float, end: float) -> None:
-        """A key that is no memory, such as the metadata of a namespace, had this value."""
+        """A key that is not a memory, such as the metadata of a namespace, had this value."""
         if value is not None and value not in self._changes:
             self._faults.append(f"{key} made up: nobody wrote {value}")
         else:
@@ -107,7 +107,7 @@ class History:
     def saw(
         self, rows: Iterable[Mapping[str, Any]], start: float, end: float, whole: str | None = None
     ) -> None:
-        """An answer with memories; `whole` names the namespace when none of it was left out."""
+        """An answer with memories; `whole` is the namespace if all of it was returned."""
         seen: set[str] = set()
         ids: set[str] = set()
         for row in rows:
@@ -130,7 +130,7 @@ class History:
                 self._register(key).seen(None, start, end)
 
     def contradictions(self) -> list[str]:
-        """Everything that the service must never do and did, in words; empty when all is well."""
+        """Everything the service did that it must never do, in words; empty if all is well."""
         return [*self._faults, *self._bad_calls(), *self._bad_registers()]
 
     def count(self, outcome: Outcome, *, since: float = 0.0, until: float = inf) -> int:
@@ -140,8 +140,8 @@ class History:
             for call in self.calls
         )
 
-    def _register(self, key: str) -> Register:
-        return self._registers.setdefault(key, Register(key))
+    def _register(self, key: str) -> AtomicRegister:
+        return self._registers.setdefault(key, AtomicRegister(key))
 
     def _same_id(self, change: Change, memory_id: str | None) -> None:
         if change.id is None:
@@ -162,6 +162,6 @@ class History:
 
 
 def marks(value: str) -> dict[str, Any]:
-    """What a write of this content has in its other fields, so that half a write shows."""
+    """The other fields of a write with this content, so that a partial write is noticed."""
     kind = ("fact", "summary", "checkpoint")[crc32(value.encode()) % 3]
     return {"kind": kind, "propagation": {"of": value}}

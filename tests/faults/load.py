@@ -1,7 +1,7 @@
-"""Mixed load: clients that write, update, repeat, read, forget and delete, and record it all.
+"""Mixed load: clients that write, update, retry, read, forget and delete, and record everything.
 
-Each client owns namespaces, one after the other, which only it changes and everybody reads; and
-all share one namespace with a few memories that everybody rewrites.
+Each client owns one namespace at a time, which only it changes and everybody reads; all share one
+namespace with a few memories that everybody rewrites.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ MIXED = {
     "patch": 4,
     "refresh": 3,
 }
-# Below the largest page of a search, so that one answer holds all of a namespace.
+# Below the largest limit of a search, so that one answer has a whole namespace.
 _LARGEST = 60
 _PAUSE = 0.05
 _SENT = "http11.send_request_headers.complete"
@@ -44,7 +44,7 @@ _SENT = "http11.send_request_headers.complete"
 
 @dataclass(frozen=True)
 class Answer:
-    """How a request ended, and what was said."""
+    """How a request ended, and the answer."""
 
     outcome: Outcome
     start: float
@@ -54,7 +54,7 @@ class Answer:
 
 @dataclass
 class Load:
-    """Clients that are busy as long as the context lasts; the namespace they share is made first.
+    """Clients that work while the context lasts; their shared namespace is created first.
 
     `timeout` is the longest that a client waits for an answer.
     """
@@ -88,7 +88,7 @@ class Load:
     ) -> None:
         for client in self._members:
             client.stopping = True
-        # A client that fails has met something that no client should meet: tell.
+        # A client that raises has met something that no client should: report it.
         results = await asyncio.gather(*self._tasks, return_exceptions=True)
         for client in self._members:
             await client.http.aclose()
@@ -98,7 +98,7 @@ class Load:
 
     @property
     def namespaces(self) -> list[str]:
-        """Those that somebody owns now."""
+        """The namespaces that some client owns now."""
         return [client.namespace for client in self._members if client.namespace]
 
 
@@ -134,7 +134,7 @@ class Client:
                 await asyncio.sleep(self.load.pause)
 
     async def move(self) -> None:
-        """Delete the namespace, with all that is in it, and make another."""
+        """Delete the namespace with everything in it, and create another."""
         if self.namespace:
             keys = self.history.keys_of(self.namespace)
             self.history.forget_begins(keys)
@@ -147,14 +147,14 @@ class Client:
         await self.put(self.namespace, "workspace")
 
     async def put(self, namespace: str, kind: str) -> None:
-        """Until it is acknowledged: without a namespace there is nothing to do."""
+        """Repeat until it is acknowledged: without a namespace there is nothing to do."""
         while True:
             answer = await self.send("PUT", f"/v1/namespaces/{namespace}", {"kind": kind})
             if answer.outcome == "acknowledged" or self.stopping:
                 return
 
     async def write(self) -> None:
-        """A new memory with an id; when its outcome is unknown the same write is repeated."""
+        """A new memory with an id; if its outcome is unknown, the same write is repeated."""
         memory_id = str(uuid4())
         value = self.value()
         outcome = await self._write(self.namespace, value, memory_id)
@@ -165,12 +165,12 @@ class Client:
             outcome = await self._write(self.namespace, value, memory_id)
 
     async def write_nameless(self) -> None:
-        """Without an id there is no repeating: it is there once or not at all."""
+        """A write without an id is never repeated: it is there once or not at all."""
         value = self.value()
         await self._write(self.namespace, value, None)
 
     async def update(self) -> None:
-        """Replace a memory that is ours; it is left alone when the outcome is unknown."""
+        """Replace one of our memories; it is not used again if the outcome is unknown."""
         if self.settled:
             memory_id = self.settled.pop(random.randrange(len(self.settled)))
             if await self._write(self.namespace, self.value(), memory_id) == "acknowledged":
@@ -185,7 +185,7 @@ class Client:
         await self._write_batch([*own, (SHARED, random.choice(self.shared))])
 
     async def write_shared_batch(self) -> None:
-        """Several that everybody writes, in any order, which is how deadlocks are made."""
+        """Several that everybody writes, in any order, which provokes deadlocks."""
         await self._write_batch([(SHARED, one) for one in random.sample(self.shared, 5)])
 
     async def _write_batch(self, memories: Sequence[tuple[str, str]]) -> None:
@@ -212,7 +212,7 @@ class Client:
             self.history.forget_ends([memory_id], answer.outcome)
 
     async def read_newest(self) -> None:
-        """All of a namespace, ours or another's, by a search without a query."""
+        """A whole namespace, ours or another client's, by a search without a query."""
         namespace = random.choice(self.load.namespaces)
         body = {"namespaces": [namespace], "limit": 100}
         answer = await self.send("POST", "/v1/search", body)
@@ -234,14 +234,14 @@ class Client:
                     self.history.saw_value(value, None, answer.start, answer.end)
 
     async def list_all(self) -> None:
-        """All of a namespace, page by page."""
+        """A whole namespace, page by page."""
         await self.read_all(random.choice(self.load.namespaces), limit=20)
 
     async def read_shared(self) -> None:
         await self.read_all(SHARED, limit=1000)
 
     async def read_all(self, namespace: str, limit: int) -> bool:
-        """List a namespace to its end; False when a page was not answered."""
+        """List a namespace to its end; False if a page was not answered."""
         rows: list[dict[str, Any]] = []
         cursor, start = None, perf_counter()
         while True:
@@ -264,7 +264,7 @@ class Client:
         self.history.write_ends(change, answer.outcome)
 
     async def refresh(self) -> None:
-        """PUT with `kind` alone changes nothing and says what is there."""
+        """PUT with only `kind` changes nothing and returns what is there."""
         answer = await self.send("PUT", f"/v1/namespaces/{self.namespace}", {"kind": "workspace"})
         if answer.outcome == "acknowledged":
             metadata = answer.body.get("metadata") or {}
@@ -284,12 +284,12 @@ class Client:
         return answer.outcome
 
     def value(self) -> str:
-        """A content that no other write has, and one word for a search."""
+        """A content that no other write has, with a unique word to search for."""
         self._values += 1
         return f"v{self.number}x{self._values}"
 
     async def send(self, method: str, path: str, body: Any = None) -> Answer:
-        """One request, never repeated, recorded; pauses after one that was not served."""
+        """One request, never retried, recorded; pauses after one that was not served."""
         start = perf_counter()
         action = f"{method} {path.split('/')[2]}"
         content = None if body is None else orjson.dumps(body)
@@ -320,7 +320,7 @@ class Client:
 
 
 def _read(response: httpx.Response) -> tuple[Outcome, Any, str | None]:
-    """The outcome, the body, and what is wrong with the answer as such."""
+    """The outcome, the body, and what is wrong with the answer itself."""
     said: Any = orjson.loads(response.content) if response.content else {}
     if response.is_success:
         return "acknowledged", said, None
@@ -328,7 +328,7 @@ def _read(response: httpx.Response) -> tuple[Outcome, Any, str | None]:
     if response.status_code == 503:
         is_right = said.get("code") == "unavailable" and "retry-after" in response.headers
         return "unavailable", said, None if is_right else f"no Retry-After, or {told}"
-    # Nobody here asks for anything that could be refused.
+    # No request here should be refused.
     return ("refused" if response.status_code < 500 else "unavailable"), said, told
 
 

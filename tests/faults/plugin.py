@@ -50,7 +50,7 @@ class Plugin:
 
     @property
     def alarms(self) -> list[str]:
-        """The lines of the log that tell of something unforeseen."""
+        """The log lines that report something unexpected."""
         return _ALARMS.findall(self.log)
 
     @property
@@ -89,7 +89,7 @@ class Plugin:
         return total
 
     def start(self) -> None:
-        """Start the process and do not wait."""
+        """Start the process without waiting."""
         path = self.directory / "plugin.log"
         self._began = path.stat().st_size if path.exists() else 0
         command = [
@@ -124,7 +124,7 @@ class Plugin:
             await asyncio.sleep(0.05)
 
     def kill(self) -> None:
-        """kill -9 of all its processes at once."""
+        """kill -9 all its processes at once."""
         for process in self._processes():
             with suppress(psutil.NoSuchProcess):
                 process.kill()
@@ -137,7 +137,7 @@ class Plugin:
         self._process.send_signal(signal.SIGTERM)
 
     async def exit_code(self, within: float) -> int:
-        """Wait for the process to end by itself in `within` seconds at most."""
+        """Wait at most `within` seconds for the process to end by itself."""
         assert self._process is not None
         return await asyncio.to_thread(self._process.wait, within)
 
@@ -151,7 +151,7 @@ class Plugin:
 
 
 def http(address: str, *, timeout: float = 10.0, connections: int = 1) -> httpx.AsyncClient:
-    """A client of its own connections; nothing is repeated behind the test's back."""
+    """A client with its own connections and without retries."""
     where = Address.parse(address)
     limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
     # Loading certificates, which nothing here needs, would take most of a short test's time.
@@ -170,7 +170,7 @@ def http(address: str, *, timeout: float = 10.0, connections: int = 1) -> httpx.
 async def running_plugin(
     database_url: str, *options: str, listen: str = "", environment: Mapping[str, str] | None = None
 ) -> AsyncIterator[Plugin]:
-    """A plugin, ready; killed afterwards. Without `listen` it is on a unix socket."""
+    """A running plugin, killed afterwards. Without `listen` it is on a unix socket."""
     with tempfile.TemporaryDirectory(prefix="mp-plugin-") as made:
         plugin = Plugin(Path(made), database_url, listen, options, environment or {})
         plugin.start()

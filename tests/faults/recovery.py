@@ -1,4 +1,4 @@
-"""How soon a service is back."""
+"""How soon a service recovers."""
 
 import asyncio
 from collections.abc import Callable
@@ -25,7 +25,7 @@ async def assert_recovers(history: History, *, since: float, within: float) -> N
 
 
 async def until(condition: Callable[[], bool], complaint: str, within: float = 60.0) -> None:
-    """Wait for something that must come to pass."""
+    """Wait for a condition that must become true."""
     deadline = perf_counter() + within
     while not condition():
         assert perf_counter() < deadline, complaint

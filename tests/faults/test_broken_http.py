@@ -1,4 +1,4 @@
-"""Thousands of broken requests on the raw socket: none gets a 5xx, hangs, leaks or alarms."""
+"""Thousands of broken requests on a raw socket: no 5xx, no hang, no leak, no alarm in the log."""
 
 import asyncio
 import random
@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from tests.faults.broken import broken_request
-from tests.faults.crowd import Connection, request
 from tests.faults.plugin import Plugin
+from tests.faults.raw_http import Connection, request
 
 pytestmark = pytest.mark.anyio
 
@@ -24,7 +24,7 @@ _STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
 )
 async def test_broken_requests_do_no_harm(patient_plugin: Plugin, count: int) -> None:
     source = Random(random.getrandbits(64))
-    # Every kind of accident once or more, before memory is measured.
+    # Every kind of damage at least once, before memory is measured.
     await send_all(patient_plugin, [broken_request(source) for _ in range(count // 3)])
     before = patient_plugin.memory
     await send_all(patient_plugin, [broken_request(source) for _ in range(count)])
@@ -49,7 +49,7 @@ async def send_all(plugin: Plugin, requests: list[bytes]) -> None:
 
 
 async def send(address: str, data: bytes) -> None:
-    """Send it, say that there is no more, and read until the server closes."""
+    """Send it, close the sending side, and read until the server closes."""
     connection = await Connection.open(address)
     try:
         async with asyncio.timeout(ANSWER_SECONDS):

@@ -1,4 +1,4 @@
-"""One clock decides what has expired, the database's: the plugin's own may say what it likes."""
+"""Only the database's clock decides what has expired; the plugin's own clock does not matter."""
 
 import asyncio
 import shutil
@@ -25,7 +25,7 @@ NS = "/v1/namespaces/workspace:1"
 
 @dataclass
 class Stepped:
-    """A plugin in a time of its own, and a client of it."""
+    """A plugin with a stepped clock, and a client of it."""
 
     plugin: Plugin
     client: httpx.AsyncClient
@@ -42,7 +42,7 @@ class Stepped:
         assert answer.status_code == 201, answer.text
 
     async def contents(self) -> set[str]:
-        """What a search or a listing shows."""
+        """The contents that a search or a listing returns."""
         asked = {"namespaces": ["workspace:1"]}
         found = []
         for path in ("/v1/search", "/v1/memories/list"):
@@ -98,7 +98,7 @@ async def test_plugins_a_day_fast_and_a_day_slow_expire_at_the_same_moment(
                     assert "for a moment" in seen, "expired too early"
                 elif before >= soon:
                     assert "for a moment" not in seen, "expired too late"
-            # The clocks step while requests run, and change places.
+            # The clocks are stepped while requests run, and swapped.
             fast.step(-DAY if after.microsecond % 2 else DAY)
             slow.step(DAY if after.microsecond % 2 else -DAY)
             if before >= soon:
@@ -120,7 +120,7 @@ async def test_a_namespace_expires_and_memories_are_dated_by_the_database(
         asked = {"namespaces": ["workspace:1"]}
         [found] = (await fast.client.post("/v1/search", json=asked)).json()["memories"]
         assert start <= datetime.fromisoformat(found["created_at"]) <= await now(postgres)
-        # The janitor has been here too, several times, and has its own eye on the clock.
+        # The janitor has also run several times, and checks the time itself.
         await asyncio.sleep(0.5)
         assert await fast.contents() == {"dated"}
 

@@ -1,4 +1,4 @@
-"""The database's volume is full: 503, and all is well again as soon as there is room."""
+"""The database's volume is full: 503, and everything works again once there is room."""
 
 import asyncio
 from pathlib import Path
@@ -7,10 +7,10 @@ from time import perf_counter
 import pytest
 
 from tests.faults.cluster import Postgres, directory
+from tests.faults.consistency import assert_consistent
 from tests.faults.load import Load
 from tests.faults.plugin import running_plugin
 from tests.faults.recovery import assert_recovers, until
-from tests.faults.verdict import assert_sound
 from tests.faults.volume import Volume, small_volume
 
 pytestmark = pytest.mark.anyio
@@ -39,7 +39,7 @@ async def test_a_full_disk_means_503_and_corrupts_nothing(template: Path, times:
                             await asyncio.sleep(0.5)
                             await fill_and_empty(load, server, volume)
                     assert plugin.running
-                    await assert_sound(load.history, plugin.address, server)
+                    await assert_consistent(load.history, plugin.address, server)
                     assert load.history.count("reset") == 0
                     assert plugin.alarms == []
                 server.stop()
@@ -54,11 +54,11 @@ async def fill_and_empty(load: Load, server: Postgres, volume: Volume) -> None:
     await until(
         lambda: load.history.count("unavailable", since=full) > 100,
         "the disk is full and nobody noticed",
-        # A slow machine writes for a while into the room that its files have left.
+        # A slow machine writes for a while into the space left in its files.
         within=120.0,
     )
     volume.empty()
     if not server.running:
-        # It stops when even its log finds no room; a service manager starts it again.
+        # It stops when there is no room even for its log; a service manager restarts it.
         server.start()
     await assert_recovers(load.history, since=await server.ready(), within=SECONDS)

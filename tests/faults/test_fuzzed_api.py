@@ -1,4 +1,4 @@
-"""Thousands of cases made from the OpenAPI document, valid and not: no harm comes of any."""
+"""Thousands of cases generated from the OpenAPI document, valid and invalid: none does any harm."""
 
 import asyncio
 from typing import Any
@@ -37,7 +37,7 @@ async def test_generated_requests_do_no_harm(patient_plugin: Plugin, cases: int)
 
 
 class Fuzzer:
-    """Makes cases from the document, sends them and looks at the answers."""
+    """Generates cases from the document, sends them and checks the answers."""
 
     def __init__(self, address: str) -> None:
         self.sent = 0
@@ -45,7 +45,7 @@ class Fuzzer:
         self._session = requests.Session()
         schema = openapi.from_dict(contract.openapi())
         found = [result.ok() for result in schema.get_all_operations() if isinstance(result, Ok)]
-        # Health takes nothing that could be wrong; it is asked at the end.
+        # Health has no input that could be wrong; it is requested at the end.
         self._strategies = [
             operation.as_strategy(generation_mode=mode)
             for operation in found
@@ -54,7 +54,7 @@ class Fuzzer:
         ]
 
     def send_cases(self, cases: int) -> None:
-        """So many, spread over all operations, valid and not."""
+        """Send this many cases over all operations, valid and invalid."""
         settings = hypothesis.settings(
             max_examples=-(-cases // len(self._strategies)),
             database=None,

@@ -1,11 +1,11 @@
-"""The checker finds what it is for: each history here was doctored in one place."""
+"""The checker works: each history here is wrong in one place."""
 
 from typing import Any
 
 import pytest
 
+from tests.faults.atomic_register import AtomicRegister
 from tests.faults.history import History, marks
-from tests.faults.register import Register
 
 NS = "workspace:1"
 
@@ -149,7 +149,7 @@ def test_a_client_that_waited_past_its_timeout_and_a_wrong_answer_are_found() ->
 
 
 def test_concurrent_writes_may_be_seen_in_any_order_but_only_in_one() -> None:
-    register = Register("k")
+    register = AtomicRegister("k")
     for value in ("a", "b"):
         register.write_begins(value, 0.0)
         register.write_ends(value, 10.0)
@@ -160,7 +160,7 @@ def test_concurrent_writes_may_be_seen_in_any_order_but_only_in_one() -> None:
 
 
 def test_the_repeat_of_a_write_of_unknown_outcome_is_the_same_write() -> None:
-    register = Register("k")
+    register = AtomicRegister("k")
     register.write_begins("a", 0.0)
     register.write_begins("a", 5.0)
     register.write_ends("a", 6.0)

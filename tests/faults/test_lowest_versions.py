@@ -1,6 +1,6 @@
-"""The lower bounds in pyproject.toml are true: with all of them at once, everything works.
+"""The lower bounds in pyproject.toml are correct: everything works with all of them at once.
 
-Libraries that ours do not name come in the newest version that fits.
+Indirect dependencies are installed in the newest version that fits.
 """
 
 import os
@@ -17,7 +17,7 @@ from memory_plugins.commands import ROOMS
 from tests.acceptance.command import running
 
 ROOT = Path(__file__).parents[2]
-# What only this repository needs, and nobody who installs it.
+# What only developers of this repository need.
 OWN = ("bench", "dev")
 TOOLS = ("openapi-spec-validator", "pytest-timeout")
 TESTS = (

@@ -1,4 +1,4 @@
-"""A lock, a slow query, a store that hangs, no connection left: fast 503s, health, recovery."""
+"""A lock, a slow query, a hanging store, no free connection: fast 503s, health, recovery."""
 
 import asyncio
 from collections import Counter
@@ -9,12 +9,12 @@ from time import perf_counter
 import pytest
 
 from tests.faults.cluster import Postgres
-from tests.faults.crowd import Connection, Reply, open_many, request
+from tests.faults.consistency import assert_consistent
+from tests.faults.health_probe import probing_health
 from tests.faults.load import Load
 from tests.faults.plugin import Plugin, running_plugin
-from tests.faults.pulse import pulse
+from tests.faults.raw_http import Connection, Reply, open_many, request
 from tests.faults.recovery import assert_recovers, until
-from tests.faults.verdict import assert_sound
 
 pytestmark = pytest.mark.anyio
 
@@ -44,7 +44,7 @@ async def locked(server: Postgres) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def frozen(server: Postgres) -> AsyncIterator[None]:
-    """The store neither answers nor hangs up."""
+    """The store neither responds nor closes connections."""
     server.freeze()
     try:
         yield
@@ -62,14 +62,14 @@ async def test_a_store_that_does_not_answer_means_503_and_health_still_answers(
 ) -> None:
     async with Load([impatient.address], timeout=LONGEST_ANSWER) as load:
         await asyncio.sleep(0.5)
-        async with pulse(impatient.address) as health:
+        async with probing_health(impatient.address) as health:
             async with fault(postgres):
                 since = perf_counter()
                 await asyncio.sleep(seconds)
                 await until(lambda: load.history.count("unavailable", since=since) > 0, UNTOLD)
             await assert_recovers(load.history, since=perf_counter(), within=RECOVERY)
     health.assert_steady()
-    await assert_sound(load.history, impatient.address, postgres)
+    await assert_consistent(load.history, impatient.address, postgres)
     assert load.history.count("reset") == load.history.count("unreachable") == 0
     assert impatient.alarms == []
 
@@ -96,13 +96,14 @@ async def test_500_connections_with_a_slow_query_each_do_not_take_the_service_do
     await make_slow(postgres, namespace="custom:slow")
     crowd = await open_many(unprivileged.address, 500)
     try:
-        async with pulse(unprivileged.address) as health:
+        async with probing_health(unprivileged.address) as health:
             answers = await asyncio.gather(*(search(one, "custom:slow") for one in crowd))
         for reply in answers:
             assert (reply.status, reply.code) == (503, "unavailable")
             assert int(reply.headers["retry-after"]) >= 1
         health.assert_steady()
-        # A machine that stalls may cost an answer or two, a crowd that is in the way all of them.
+        # A stalled machine may cost an answer or two; if the slow queries were in the way, all
+        # would fail.
         told = Counter(health.statuses)
         assert told[200] > told[503], "the store is well, only busy"
         async with asyncio.timeout(RECOVERY):  # nothing is slow any more
@@ -119,7 +120,7 @@ async def test_no_connection_left_in_the_database_means_503_until_there_is_one(
 ) -> None:
     async with (
         Load([unprivileged.address], timeout=LONGEST_ANSWER) as load,
-        pulse(unprivileged.address) as health,
+        probing_health(unprivileged.address) as health,
     ):
         await asyncio.sleep(0.3)
         await postgres.execute("ALTER ROLE plugin CONNECTION LIMIT 0")
@@ -129,7 +130,7 @@ async def test_no_connection_left_in_the_database_means_503_until_there_is_one(
         await postgres.execute("ALTER ROLE plugin CONNECTION LIMIT -1")
         await assert_recovers(load.history, since=perf_counter(), within=RECOVERY)
     health.assert_steady()
-    await assert_sound(load.history, unprivileged.address, postgres)
+    await assert_consistent(load.history, unprivileged.address, postgres)
     assert unprivileged.alarms == []
 
 

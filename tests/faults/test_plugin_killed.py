@@ -1,4 +1,4 @@
-"""kill -9 of the plugin under load: nothing that it acknowledged may go with it."""
+"""kill -9 of the plugin under load: no acknowledged write may be lost."""
 
 import asyncio
 import os
@@ -9,10 +9,10 @@ import psutil
 import pytest
 
 from tests.faults.cluster import Postgres
+from tests.faults.consistency import assert_consistent
 from tests.faults.load import Load
 from tests.faults.plugin import Plugin, running_plugin
 from tests.faults.recovery import until
-from tests.faults.verdict import assert_sound
 
 pytestmark = pytest.mark.anyio
 
@@ -28,7 +28,7 @@ async def test_what_was_acknowledged_survives_and_the_rest_can_be_repeated(
             plugin.start()
             await plugin.ready()
         await asyncio.sleep(0.5)
-    await assert_sound(load.history, plugin.address, postgres)
+    await assert_consistent(load.history, plugin.address, postgres)
     assert load.history.count("reset") > 0, "no kill met a request under way"
     assert load.history.repeats > 0, "no write had to be repeated"
     assert plugin.alarms == []
@@ -42,7 +42,7 @@ async def test_a_killed_worker_is_replaced_and_loses_nothing(postgres: Postgres)
                 await asyncio.sleep(random.uniform(0.3, 1.0))
                 random.choice(_workers(plugin)).kill()
                 await until(lambda: len(_workers(plugin)) == 2, "a worker is missing")
-        await assert_sound(load.history, plugin.address, postgres)
+        await assert_consistent(load.history, plugin.address, postgres)
 
 
 @pytest.mark.slow
@@ -59,7 +59,7 @@ async def test_a_plugin_whose_first_process_was_killed_can_be_started_again(
             plugin.start()
             await plugin.ready()
             await asyncio.sleep(0.5)
-        await assert_sound(load.history, plugin.address, postgres)
+        await assert_consistent(load.history, plugin.address, postgres)
 
 
 def _workers(plugin: Plugin) -> list[psutil.Process]:

@@ -1,4 +1,4 @@
-"""PostgreSQL dies, restarts or cuts its connections: 503 meanwhile, and back within 5 seconds."""
+"""PostgreSQL dies, restarts or cuts its connections: 503 meanwhile, recovery within 5 seconds."""
 
 import asyncio
 import random
@@ -7,10 +7,10 @@ from time import perf_counter
 import pytest
 
 from tests.faults.cluster import Postgres
+from tests.faults.consistency import assert_consistent
 from tests.faults.load import Load
 from tests.faults.plugin import Plugin
 from tests.faults.recovery import assert_recovers, until
-from tests.faults.verdict import assert_sound
 
 pytestmark = pytest.mark.anyio
 
@@ -18,7 +18,7 @@ SECONDS = 60.0
 
 
 async def take_down(load: Load, server: Postgres, *, kill: bool) -> None:
-    """An outage until somebody has noticed, and the way back."""
+    """An outage until a client has noticed, and the recovery."""
     down = perf_counter()
     await asyncio.to_thread(server.kill if kill else server.stop)
     await until(lambda: load.history.count("unavailable", since=down) > 0, "nobody is told 503")
@@ -48,5 +48,5 @@ async def test_the_plugin_says_503_and_recovers_without_a_restart(
                 await take_down(load, postgres, kill=fault == "kill")
     assert plugin.running
     assert plugin.alarms == []
-    await assert_sound(load.history, plugin.address, postgres)
+    await assert_consistent(load.history, plugin.address, postgres)
     assert load.history.count("reset") == load.history.count("unreachable") == 0

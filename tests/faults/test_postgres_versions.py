@@ -1,8 +1,8 @@
 """The plugin on other PostgreSQL servers than the embedded one: conformant on each.
 
-With a pgvector that is new enough it serves embeddings; without one, everything else. Those of the
-system are tried as they are; more are named by TEST_POSTGRES_BINS, folders of programs with colons
-between. For PostgreSQL 14 there is no package with pgvector.
+With a recent pgvector it supports embeddings; without one, everything else. Installed servers are
+tested as they are; TEST_POSTGRES_BINS names more, as folders separated by colons. For PostgreSQL 14
+there is no package with pgvector.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.timeout(900)
 
 @contextmanager
 def server(programs: Path) -> Iterator[Postgres]:
-    """A new server of these programs, ready."""
+    """A new running server of this release."""
     with directory("version") as folder, directory("programs") as copies:
         usable = runnable_by(account_for(folder), programs, copies)
         libraries = str(usable.parent / "lib")
@@ -56,7 +56,7 @@ def server(programs: Path) -> Iterator[Postgres]:
 
 
 def pgvector_of(server: Postgres) -> tuple[int, ...]:
-    """The version that the server can install; nothing when there is none."""
+    """The version that the server can install, or None."""
     query = "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'"
     rows = asyncio.run(server.fetch(query))
     return tuple(int(part) for row in rows for part in row[0].split("."))

@@ -1,14 +1,14 @@
-"""SIGTERM under load: every request that was sent is answered, and the process is gone in time."""
+"""SIGTERM under load: every request that was sent is answered, and the process exits in time."""
 
 import asyncio
 
 import pytest
 
 from tests.faults.cluster import Postgres
-from tests.faults.crowd import open_many, request
+from tests.faults.consistency import assert_consistent
 from tests.faults.load import Load
 from tests.faults.plugin import running_plugin
-from tests.faults.verdict import assert_sound
+from tests.faults.raw_http import open_many, request
 
 pytestmark = pytest.mark.anyio
 
@@ -41,7 +41,7 @@ async def test_nothing_is_lost_or_cut_off_and_it_exits_with_0(
             assert load.history.count("reset") == 0, "a request was sent and got no answer"
             plugin.start()
             await plugin.ready()
-            await assert_sound(load.history, plugin.address, postgres)
+            await assert_consistent(load.history, plugin.address, postgres)
             assert plugin.alarms == []
         await postgres.execute("TRUNCATE memory_plugin.memory_namespaces CASCADE")
 

@@ -1,4 +1,4 @@
-"""Slow and rude clients: whoever behaves is served at the same speed all the while."""
+"""Slow and misbehaving clients: all others are served at the same speed."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,23 +9,23 @@ from time import perf_counter
 import pytest
 
 from tests.faults.cluster import Postgres
-from tests.faults.crowd import Connection, open_many, request
+from tests.faults.consistency import assert_consistent
 from tests.faults.load import Load
 from tests.faults.plugin import Plugin
-from tests.faults.verdict import assert_sound
+from tests.faults.raw_http import Connection, open_many, request
 
 pytestmark = pytest.mark.anyio
 
 WRITE = "/v1/namespaces/workspace:1/memories"
-# The machine is shared: twice as slow is noise, ten times as slow is a client that was starved.
+# The machine is shared: twice as slow is noise, ten times as slow means that clients are starved.
 SAME_SPEED = 2.0
-# A burst of other work spoils one comparison; who is starved, is starved in all of them.
+# A burst of other work spoils one comparison; starved clients are slow in all of them.
 ATTEMPTS = 10
 
 
 @asynccontextmanager
 async def idle(address: str) -> AsyncIterator[None]:
-    """More connections that never say anything than a process may have open files by default."""
+    """More silent connections than a process may have open files by default."""
     crowd = await open_many(address, 1200)
     try:
         yield
@@ -36,7 +36,7 @@ async def idle(address: str) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def half_sent(address: str) -> AsyncIterator[None]:
-    """100 requests of which the second half never comes: of the head, and of the body."""
+    """100 requests whose second half never arrives: of the head, or of the body."""
     whole = request("POST", WRITE, {"content": "x" * 2000, "kind": "fact", "source": "user"})
     crowd = await open_many(address, 100)
     try:
@@ -50,7 +50,7 @@ async def half_sent(address: str) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def dripping(address: str) -> AsyncIterator[None]:
-    """100 bodies that come one byte at a time."""
+    """100 bodies that arrive one byte at a time."""
     head = f"POST {WRITE} HTTP/1.1\r\nHost: plugin\r\nContent-Length: 100000\r\n\r\n".encode()
     crowd = await open_many(address, 100)
 
@@ -90,7 +90,7 @@ async def test_others_are_served_at_the_same_speed(
                 newcomer.close()
             slowdowns.append(during / before)
     assert min(slowdowns) < SAME_SPEED, slowdowns
-    await assert_sound(load.history, patient_plugin.address, postgres)
+    await assert_consistent(load.history, patient_plugin.address, postgres)
     assert load.history.count("acknowledged") == len(load.history.calls)
     assert patient_plugin.alarms == []
 

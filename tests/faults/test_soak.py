@@ -1,4 +1,4 @@
-"""Hours of work, in small: neither memory nor waiting times may creep up under steady load."""
+"""A short soak test: neither memory nor latency may creep up under steady load."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -10,20 +10,21 @@ from typing import TypeVar
 
 import pytest
 
+from tests.faults.background import in_background
 from tests.faults.cluster import Postgres
+from tests.faults.consistency import assert_consistent
 from tests.faults.load import Load
-from tests.faults.meanwhile import meanwhile
 from tests.faults.plugin import Plugin
-from tests.faults.verdict import assert_sound
 
 pytestmark = pytest.mark.anyio
 
-# A third of the run against another: what creeps doubles sooner or later, what is noise does not.
+# The last third of the run is compared with the first: a leak doubles sooner or later, noise does
+# not.
 MEMORY_RATIO = 1.15
 COST_RATIO = 2.0
 MEDIAN_RATIO = 1.7
 TAIL_RATIO = 2.5
-# In a shorter run, a few seconds of other work on the machine are all that a wait tells of.
+# In a shorter run, latency mostly reflects other work on the machine.
 LONG_SECONDS = 60
 
 T = TypeVar("T")
@@ -31,7 +32,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Work:
-    """What the plugin has done so far."""
+    """The plugin's work so far."""
 
     processor_seconds: float
     calls: int
@@ -45,7 +46,7 @@ async def test_memory_and_waiting_times_stay_flat(
 ) -> None:
     memory: list[int] = []
     work: list[Work] = []
-    # A pause between calls, so that the machine and not its overload is measured.
+    # A pause between calls, so that the machine is not overloaded.
     async with yardstick(postgres) as bare, Load([patient_plugin.address], pause=0.05) as load:
         # Pools, caches and the allocator fill up at first.
         await asyncio.sleep(min(seconds / 4, 30))
@@ -67,13 +68,13 @@ async def test_memory_and_waiting_times_stay_flat(
     small, large = thirds(memory)
     assert median(large) < MEMORY_RATIO * median(small)
     assert load.history.count("acknowledged") == len(load.history.calls)
-    await assert_sound(load.history, patient_plugin.address, postgres)
+    await assert_consistent(load.history, patient_plugin.address, postgres)
     assert patient_plugin.alarms == []
 
 
 @asynccontextmanager
 async def yardstick(postgres: Postgres) -> AsyncIterator[list[float]]:
-    """How long a commit takes without a plugin: as the machine slows down, so does this."""
+    """How long a commit takes without a plugin, as a measure of the machine's speed."""
     waits: list[float] = []
 
     async def commit() -> None:
@@ -85,12 +86,12 @@ async def yardstick(postgres: Postgres) -> AsyncIterator[list[float]]:
                 waits.append(perf_counter() - start)
                 await asyncio.sleep(0.02)
 
-    async with meanwhile(commit()):
+    async with in_background(commit()):
         yield waits
 
 
 def cost(work: Sequence[Work]) -> float:
-    """The processor time of a call."""
+    """The processor time per call."""
     return (work[-1].processor_seconds - work[0].processor_seconds) / (
         work[-1].calls - work[0].calls
     )

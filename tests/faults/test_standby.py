@@ -7,10 +7,10 @@ from time import perf_counter
 import pytest
 
 from tests.faults.cluster import Postgres, add_standby, directory
+from tests.faults.consistency import assert_consistent
 from tests.faults.load import Load
 from tests.faults.plugin import running_plugin
 from tests.faults.recovery import assert_recovers, until
-from tests.faults.verdict import assert_sound
 
 pytestmark = pytest.mark.anyio
 
@@ -38,7 +38,7 @@ async def test_writes_go_on_against_the_new_primary_and_nothing_is_lost(
         async with Load([plugin.address]) as load:
             await asyncio.sleep(1)
             await asyncio.to_thread(postgres.kill)
-            # While there is only a standby, which may lag, nothing is read from it.
+            # Nothing is read from the standby before it is promoted, because it may lag.
             await asyncio.sleep(0.7)
             failed_over = perf_counter()
             answered = [c for c in load.history.calls if c.start > failed_over - 0.4]
@@ -48,13 +48,13 @@ async def test_writes_go_on_against_the_new_primary_and_nothing_is_lost(
             await asyncio.sleep(0.5)
         assert plugin.running
         assert load.history.count("acknowledged", since=failed_over) > 0
-        await assert_sound(load.history, plugin.address, standby)
+        await assert_consistent(load.history, plugin.address, standby)
         assert load.history.count("reset") == load.history.count("unreachable") == 0
         assert plugin.alarms == []
 
 
 def refused_writes(load: Load, since: float) -> int:
-    """How many writes that began since then were answered 503."""
+    """How many writes since then were answered with 503."""
     writes = [c for c in load.history.calls if c.action.startswith(("POST", "PUT", "PATCH"))]
     return sum(c.outcome == "unavailable" for c in writes if c.start > since)
 
@@ -72,4 +72,4 @@ async def test_a_write_that_the_standby_did_not_get_is_not_acknowledged(
             standby.thaw()
             await asyncio.to_thread(standby.promote)
             await assert_recovers(load.history, since=perf_counter(), within=SECONDS)
-        await assert_sound(load.history, plugin.address, standby)
+        await assert_consistent(load.history, plugin.address, standby)

@@ -1,7 +1,7 @@
-"""A small volume that can be filled: a tmpfs in a mount namespace of its own.
+"""A small volume that can be filled: a tmpfs in its own mount namespace.
 
-Nothing of it is left when the process that holds the namespace ends, however it ends. Root makes
-a mount namespace; others make a user namespace first, where the kernel allows them to.
+It vanishes when the process that holds the namespace ends, however it ends. Root creates a mount
+namespace; others create a user namespace first, if the kernel allows it.
 """
 
 import os
@@ -21,7 +21,7 @@ _MOUNT = 'mount -t tmpfs -o "size=$2,mode=0777" tmpfs "$1" && echo mounted && ex
 
 @dataclass(frozen=True)
 class Volume:
-    """`path` is where it is for a program that is started with `entering` before its name."""
+    """`path` is its location for programs started with `entering` before their name."""
 
     path: Path
     entering: Sequence[str]
@@ -30,17 +30,17 @@ class Volume:
         subprocess.run([*self.entering, *command], check=check, stderr=subprocess.DEVNULL)
 
     def fill(self) -> None:
-        """Take all the room that is left."""
+        """Use up the remaining space."""
         self.run("dd", "if=/dev/zero", f"of={self.path / 'ballast'}", "bs=4k", check=False)
 
     def empty(self) -> None:
-        """Give the room back."""
+        """Free the space."""
         self.run("rm", str(self.path / "ballast"))
 
 
 @contextmanager
 def small_volume(path: Path, size: str, account: Account | None) -> Iterator[Volume]:
-    """Mount a volume of this size on a directory; the test is skipped where that is forbidden."""
+    """Mount a volume of this size on a directory; skips the test if that is not permitted."""
     is_root = os.geteuid() == 0
     unshare = ["unshare", "--mount"]
     if not is_root:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests import patience
+from tests import timeouts
 
 PATIENCE = 100.0
 
@@ -45,7 +45,7 @@ class Gateway:
                 command,
                 stderr=output,
                 stdin=subprocess.DEVNULL,
-                env={**os.environ, **patience.ENVIRONMENT},
+                env={**os.environ, **timeouts.ENVIRONMENT},
             )
         until = time.monotonic() + PATIENCE
         while b"listening" not in log.read_bytes():

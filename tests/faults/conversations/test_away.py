@@ -1,4 +1,4 @@
-"""The real plugin was away while 20,000 messages came: it gets all of them, once."""
+"""The real plugin is down while 20,000 messages arrive: later it gets each of them once."""
 
 import asyncio
 from pathlib import Path
@@ -43,7 +43,7 @@ async def test_a_long_backlog_reaches_the_plugin_that_is_back(
                 waiting = "SELECT count(*) FROM memory_conversations.outbox"
                 async with asyncio.timeout(4 * SECONDS), postgres.connect() as connection:
                     while await connection.fetchval(waiting):
-                        # Found all the while, whoever answers.
+                        # Searches find messages all the time, whichever backend answers.
                         await _backend(client, MESSAGES // 2)
                         await asyncio.sleep(0.5)
                 await indexed(postgres, CONVERSATIONS * MESSAGES)
@@ -62,7 +62,7 @@ async def _fill(client: httpx.AsyncClient, conversation: int) -> None:
 
 
 async def _backend(client: httpx.AsyncClient, number: int) -> str:
-    """Who finds the message of that number in one of the conversations."""
+    """Which backend finds the message with this number in one of the conversations."""
     answer = await client.post(SEARCH, json={"query": f"m{number} t3"}, headers=ALICE)
     assert answer.status_code == 200, answer.text
     best = answer.json()["data"][0]["message"]["content"]

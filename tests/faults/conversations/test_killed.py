@@ -1,4 +1,4 @@
-"""Each part is killed under load: no acknowledged message is lost or doubled, order is kept."""
+"""Each part is killed under load: no acknowledged message is lost or duplicated, order is kept."""
 
 import asyncio
 import json
@@ -42,7 +42,7 @@ def started(postgres: Postgres, folder: Path) -> Any:
 
 
 class Load:
-    """Writers that repeat what was not answered, with the same id, and note what was."""
+    """Writers that retry unanswered writes with the same id, and record the answered ones."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -72,7 +72,7 @@ class Load:
         return sum(len(messages) for messages in self.acknowledged.values())
 
     async def more(self, messages: int) -> None:
-        """Until that many more are answered."""
+        """Wait until this many more are answered."""
         wanted = self.count + messages
         async with asyncio.timeout(SECONDS):
             while self.count < wanted:  # noqa: ASYNC110 - eighteen writers count
@@ -103,7 +103,7 @@ class Load:
                 await asyncio.sleep(0.05)
 
     async def check(self) -> None:
-        """The history against what is stored."""
+        """Compare the history with what is stored."""
         async with httpx.AsyncClient(base_url=self.address, headers=ALICE, timeout=30) as client:
             for conversation, acknowledged in self.acknowledged.items():
                 stored = await _everything(client, conversation)

@@ -1,4 +1,4 @@
-"""A thousand clients follow one response, and see every character once, whatever dies."""
+"""A thousand clients follow one response and see every character once, whatever is killed."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ TEXT = "".join(PIECES)
 
 @dataclass
 class Follower:
-    """Reads the stream as it comes, line by line, and comes back where it was cut off."""
+    """Reads the stream line by line, and resumes where it was cut off."""
 
     host: str
     port: int

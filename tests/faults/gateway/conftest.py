@@ -1,4 +1,4 @@
-"""A PostgreSQL, a plugin and a gateway of each test's own: these tests kill them."""
+"""A separate PostgreSQL, plugin and gateway for each test, because these tests kill them."""
 
 import asyncio
 from collections.abc import Iterator

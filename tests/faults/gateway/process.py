@@ -1,4 +1,4 @@
-"""The real gateway as a process, on a database and a plugin that relays stand before."""
+"""The real gateway as a process, connected to its database and plugin through relays."""
 
 import asyncio
 import os
@@ -60,7 +60,7 @@ class Gateway:
             )
 
     def kill(self) -> None:
-        """kill -9 of all its processes at once."""
+        """kill -9 all its processes at once."""
         process = self._process
         if process is None or process.poll() is not None:
             return
@@ -87,7 +87,7 @@ class Gateway:
             yield client
 
     async def insist(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Repeat a request until it is answered with 2xx, as a client does that must know."""
+        """Repeat a request until it gets a 2xx, like a client that must be sure."""
         deadline = perf_counter() + _PATIENCE_SECONDS
         while True:
             with suppress(httpx.HTTPError):

@@ -1,4 +1,4 @@
-"""A relay between two processes that tells of every step, before it lets it through."""
+"""A relay between two processes that reports every packet before it passes it on."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -13,7 +13,7 @@ _CHUNK = 65_536
 
 @asynccontextmanager
 async def relay(listen: Path, upstream: Path, name: str, step: Step) -> AsyncIterator[None]:
-    """What connects to `listen` speaks with `upstream`; both are unix sockets."""
+    """Clients of `listen` are connected to `upstream`; both are unix sockets."""
     running = set[asyncio.Task[None]]()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

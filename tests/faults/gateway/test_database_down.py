@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import patience
+from tests import timeouts
 from tests.faults.cluster import directory, running_postgres
 from tests.faults.gateway.process import Gateway
 from tests.faults.plugin import running_plugin
@@ -18,7 +18,7 @@ async def test_ruling_27_without_postgres_everything_but_health_is_503(
 ) -> None:
     async with AsyncExitStack() as stack:
         postgres = await stack.enter_async_context(running_postgres(gateway_template))
-        patient = patience.ENVIRONMENT
+        patient = timeouts.ENVIRONMENT
         plugin = await stack.enter_async_context(running_plugin(postgres.url, environment=patient))
         made = stack.enter_context(directory("gw"))
         socket = Path(plugin.listen.removeprefix("unix:"))
@@ -59,7 +59,7 @@ async def test_ruling_27_without_postgres_everything_but_health_is_503(
         postgres.start()
         await postgres.ready()
         async with gateway.http() as http:
-            # The first request after its return is served: nobody is told to come back later.
+            # The first request after its return is served, not answered with 503.
             known = await http.post("/memories/add", json=add)
             assert known.status_code == 200, known.text
             assert known.json()["duplicate_count"] == 1  # nothing that was answered is lost

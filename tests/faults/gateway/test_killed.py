@@ -1,9 +1,9 @@
-"""Ruling 13 and 27: whoever is killed at whatever step, every message ends in exactly one memory.
+"""Ruling 13 and 27: whatever is killed at any step, every message ends up in exactly one memory.
 
-Relays stand between the gateway and its database, and between the gateway and the plugin. Every
-packet that passes is a step. The test counts the steps of one add and one flush, and then repeats
-both, killing the gateway, the plugin or PostgreSQL at the first step, at the second, and so on. The
-client does what clients do: it repeats what was not answered.
+Relays sit between the gateway and its database, and between the gateway and the plugin. Every
+packet is a step. The test counts the steps of one add and one flush, and then repeats both, killing
+the gateway, the plugin or PostgreSQL at the first step, at the second, and so on. The client
+retries what was not answered, as clients do.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ class Stage:
     kills: Counter[str] = field(default_factory=Counter)
 
     async def step(self, _name: str) -> bool:
-        """Called before every packet; False loses it, and the connection with it."""
+        """Called before every packet; False drops it together with the connection."""
         number, self.steps = self.steps, self.steps + 1
         if self.at is None or number != self.at:
             return True
@@ -69,7 +69,7 @@ class Stage:
         self.steps, self.at, self.strike = 0, step, kill
 
     async def restart(self, target: str) -> None:
-        """As a supervisor does it."""
+        """Restart it, like a supervisor."""
         await self.struck.wait()
         if target == "postgres":
             self.postgres.start()
@@ -99,7 +99,7 @@ class Stage:
         return Counter(word for word in words if word.startswith("mark-"))
 
     async def all_done(self) -> None:
-        """Wait until the gateway has brought everything to the plugin."""
+        """Wait until the gateway has written everything to the plugin."""
         async with asyncio.timeout(60):
             while True:
                 [row] = await self.postgres.fetch(
@@ -147,7 +147,7 @@ async def test_ruling_13_a_kill_at_any_step_loses_and_doubles_nothing(
         for number, (step, target) in enumerate(itertools.cycle(turns)):
             if number >= steps * len(TARGETS) and it.kills.total() >= KILLS:
                 break
-            # A session that is new has more steps, and in one that is not the last kills miss.
+            # A new session has more steps, so in an existing one the last kills miss.
             session = f"s{number // 2}"
             marks.append(f"mark-{number}")
             it.arm(target, step)

@@ -1,4 +1,4 @@
-"""Something is killed under load: no request fails because of memory."""
+"""Something is killed under load: no request fails because of its memory."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ CLIENTS = 6
 
 
 class House:
-    """Recall with everything around it, each of which can be killed."""
+    """Recall and everything it depends on, each of which can be killed."""
 
     def __init__(self, stack: ExitStack) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="rk-"))
@@ -62,7 +62,7 @@ def house() -> Iterator[House]:
 
 
 class Load:
-    """Clients that chat all the time."""
+    """Clients that chat continuously."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -80,7 +80,7 @@ class Load:
         await asyncio.gather(*self._tasks)
 
     async def more(self, count: int) -> None:
-        """Wait until that many more were answered."""
+        """Wait until this many more are answered."""
         wanted = len(self.answers) + count
         deadline = time.monotonic() + 120
         while len(self.answers) < wanted:

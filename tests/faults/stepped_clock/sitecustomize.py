@@ -1,8 +1,8 @@
 """Python imports this at its start when this folder is on its path: a clock that can be stepped.
 
-The file named by STEPPED_CLOCK holds seconds; the process lives that far from the true time, and
-follows when the number changes. What measures durations (monotonic clocks) is left alone, as a
-step of the machine's clock leaves it alone.
+The file named by STEPPED_CLOCK contains seconds; the process's clock is off by that much, and
+follows when the number changes. Monotonic clocks are not affected, as with a real step of the
+machine's clock.
 """
 
 import datetime

@@ -12,7 +12,7 @@ import httpx
 from contract import MemoryClient
 from gateway.app import create_app
 from gateway.settings import Settings
-from tests import patience
+from tests import timeouts
 
 _CLOCK = itertools.count(1_780_000_000_000, 1000)
 _NUMBERS = itertools.count(1)
@@ -137,7 +137,7 @@ async def gateway(
     database_url: str, client: MemoryClient, address: str = "127.0.0.1", **settings: Any
 ) -> AsyncIterator[Gateway]:
     """The gateway on a database with its schema, in front of the plugin of the client."""
-    own = {**patience.LIMITS, **settings}
+    own = {**timeouts.LIMITS, **settings}
     app = create_app(Settings(database_url=database_url, **own), client)
     transport = httpx.ASGITransport(app, client=(address, 50_000))
     async with (

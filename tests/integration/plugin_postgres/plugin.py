@@ -13,13 +13,13 @@ from plugin_postgres.app import create_app
 from plugin_postgres.database import Database
 from plugin_postgres.schema import SCHEMA
 from plugin_postgres.settings import Settings
-from tests import patience
+from tests import timeouts
 
 
 @asynccontextmanager
 async def serving(database_url: str, **settings: Any) -> AsyncIterator[Starlette]:
     """The application, started and stopped as a server would."""
-    own = {**patience.LIMITS, **settings}
+    own = {**timeouts.LIMITS, **settings}
     app = create_app(Settings(database_url=database_url, **own))
     async with app.router.lifespan_context(app):
         yield app
@@ -66,7 +66,7 @@ async def without_pgvector(database_url: str) -> AsyncIterator[MemoryClient]:
 @asynccontextmanager
 async def pool_connection(database_url: str) -> AsyncIterator[asyncpg.Connection]:
     """A connection just as the plugin uses it."""
-    database = Database(Settings(database_url=database_url, **patience.LIMITS))
+    database = Database(Settings(database_url=database_url, **timeouts.LIMITS))
     await database.open()
     try:
         async with database.connection() as connection:

@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx
 
-from tests import patience
+from tests import timeouts
 
 COMMAND = str(Path(sys.executable).with_name("memory-recall"))
 HARNESS = str(Path(sys.executable).with_name("memory-harness"))
@@ -36,7 +36,7 @@ class Process:
         own = {k: v for k, v in os.environ.items() if not k.startswith("MEMORY_")}
         self.process = subprocess.Popen(
             command,
-            env=own | patience.ENVIRONMENT | environment,
+            env=own | timeouts.ENVIRONMENT | environment,
             stderr=subprocess.PIPE,
             text=True,
             bufsize=1,

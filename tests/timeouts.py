@@ -1,4 +1,4 @@
-"""Settings of servers under test: on a machine that is busy, a request waits and gets no 503."""
+"""Generous timeouts for servers under test: on a busy machine, requests wait and get no 503."""
 
 from typing import Any
 

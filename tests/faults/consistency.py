@@ -1,4 +1,4 @@
-"""After the load: what the store holds, by HTTP and by SQL, against what clients were told."""
+"""After the load: compares what is stored, by HTTP and by SQL, with what clients were told."""
 
 import json
 from collections import defaultdict
@@ -24,8 +24,9 @@ SELECT id::text, namespace, content, record.kind, propagation::text
 """
 
 
-async def assert_sound(history: History, address: str, server: Postgres) -> None:
-    """Nothing acknowledged is lost, nothing is there twice, no read went back, nobody waited."""
+async def assert_consistent(history: History, address: str, server: Postgres) -> None:
+    """Nothing acknowledged is lost, nothing is duplicated, no read is stale, nobody waited too
+    long."""
     await _look_by_http(history, address)
     await _look_by_sql(history, server)
     found = history.contradictions()

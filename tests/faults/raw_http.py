@@ -1,4 +1,4 @@
-"""Many plain connections to a plugin: cheap enough to hold a thousand, rude where a test wants."""
+"""Raw connections to a plugin: cheap enough for a thousand, and free to break the protocol."""
 
 import asyncio
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from contract.address import Address
 
 @dataclass
 class Connection:
-    """One connection; requests are bytes, so they can be wrong in any way."""
+    """One connection; requests are bytes, so they can be malformed in any way."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -30,7 +30,7 @@ class Connection:
         await self.writer.drain()
 
     async def answer(self) -> "Reply":
-        """Read one answer; raises IncompleteReadError when the server closes instead."""
+        """Read one response; raises IncompleteReadError if the server closes instead."""
         head = await self.reader.readuntil(b"\r\n\r\n")
         status, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
         headers = {
@@ -40,13 +40,13 @@ class Connection:
         return Reply(int(status.split()[1]), headers, body)
 
     def close(self) -> None:
-        """Hang up without waiting for the other side."""
+        """Close without waiting for the other side."""
         self.writer.transport.abort()
 
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer as it came."""
+    """A response as received."""
 
     status: int
     headers: dict[str, str]
@@ -54,7 +54,7 @@ class Reply:
 
     @property
     def code(self) -> str | None:
-        """The `code` of the Error envelope, when it is one."""
+        """The `code` of the Error envelope, if the body is one."""
         try:
             return str(orjson.loads(self.body)["code"])
         except (ValueError, LookupError, TypeError):

@@ -1,4 +1,4 @@
-"""Work that goes on beside a test."""
+"""Work in the background of a test."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 
 
 @asynccontextmanager
-async def meanwhile(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
-    """Do it as long as the context lasts; what it raises fails the test."""
+async def in_background(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    """Run the work while the context lasts; if it raises, the test fails."""
     async with asyncio.TaskGroup() as group:
         task = group.create_task(work)
         try:

@@ -1,14 +1,15 @@
-"""One key, many writers and readers: is there an order of events that explains what was seen?
+"""One key with many writers and readers: checks that some order of events explains all reads.
 
-Every write of a key carries a value of its own, so a read names the write that it saw. A value is
-then known to have been there from `settled` (the earliest moment by which somebody was told of
-it) to `asked` (the latest moment at which a question was put that it answered). Gibbons and
-Korach ("Testing shared memories", 1997) show that such a history is atomic if and only if
+Every write of a key has a distinct value, so a read identifies the write that it saw. A value is
+then known to have been present from `settled` (the earliest moment by which somebody was told about
+it) to `asked` (the latest start of a read that returned it). Gibbons and Korach ("Testing shared
+memories", 1997) show that such a history is atomic if and only if
 
-- no two values were known to be there over stretches of time that overlap, and
-- no value had to be there within a stretch that belongs to another.
+- no two values were known to be present over intervals that overlap, and - no value had to be
+present within an interval that belongs to another.
 
-A write of unknown outcome that nobody saw has `settled` in the infinite future and offends nobody.
+A write of unknown outcome that nobody saw has `settled` in the infinite future and contradicts
+nothing.
 """
 
 from collections.abc import Iterator
@@ -19,20 +20,20 @@ from math import inf
 
 @dataclass(slots=True)
 class Value:
-    """What is known of one value of a key; None is its absence."""
+    """What is known about one value of a key; None is its absence."""
 
     name: str | None
     asked: float
     settled: float = inf
 
     def seen(self, start: float, end: float) -> None:
-        """A question put at `start` was answered with this value at `end`."""
+        """A read that started at `start` returned this value at `end`."""
         self.asked = max(self.asked, start)
         self.settled = min(self.settled, end)
 
     @property
     def lasted(self) -> bool:
-        """Known to have been there over a stretch of time, not only at some moment in one."""
+        """Known to have been present over an interval, not only at some moment within one."""
         return self.settled < self.asked
 
     @property
@@ -41,8 +42,8 @@ class Value:
 
 
 @dataclass(slots=True)
-class Register:
-    """The history of one key, which begins absent and may be forgotten once, for good."""
+class AtomicRegister:
+    """The history of one key, which is absent at first and may be forgotten once, permanently."""
 
     key: str
     absent: Value = field(default_factory=lambda: Value(None, -inf, -inf))
@@ -68,7 +69,7 @@ class Register:
             self.forgotten.settled = min(self.forgotten.settled, end)
 
     def seen(self, value: str | None, start: float, end: float) -> None:
-        """A read between `start` and `end` answered with this value."""
+        """A read between `start` and `end` returned this value."""
         if value is not None:
             self.values[value].seen(start, end)
         elif self.forgotten is not None and any(
