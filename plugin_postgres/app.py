@@ -1,7 +1,7 @@
 """The application: the contract's paths and their handlers."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
 
@@ -116,14 +116,13 @@ class _ByRawPath:
         self._router = router
         self._remembered = lru_cache(_PATHS)(self._find)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] != "http":
-            await self._router(scope, receive, send)
-            return
+            return self._router(scope, receive, send)
         raw: bytes = scope["raw_path"]
         find = self._remembered if len(raw) <= _LONGEST_PATH else self._find
         route, scope["path_params"] = find(raw)
-        await route(scope, receive, send)
+        return route(scope, receive, send)
 
     def _find(self, raw: bytes) -> tuple[ASGIApp, dict[str, str]]:
         path = raw.decode("latin-1")

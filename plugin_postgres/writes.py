@@ -12,6 +12,7 @@ import logging
 from collections import deque
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from operator import attrgetter
 from uuid import UUID
 
 import asyncpg
@@ -59,19 +60,11 @@ class Write:
     size: int = 0
     done: "asyncio.Future[None]" = field(default_factory=lambda: _future())
 
-    def row(self) -> tuple[object, ...]:
-        return (
-            self.id,
-            self.namespace,
-            self.content,
-            self.kind,
-            self.source,
-            self.expires_at,
-            self.propagation,
-            self.pin,
-            self.created_at,
-            self.embedding,
-        )
+
+# What every memory has, and what most have not, in the order of the statements' parameters.
+_PLAIN = ("id", "namespace", "content", "kind", "source")
+_RARE = ("expires_at", "propagation", "pin", "created_at", "embedding")
+_ROW = attrgetter(*_PLAIN, *_RARE)
 
 
 Outcomes = dict[UUID, MemoryPluginError | None]
@@ -222,11 +215,16 @@ class WriteQueue:
         raise Unavailable("the namespace is changing too fast", retry_after=1)
 
     async def _insert(self, writes: list[Write]) -> set[UUID]:
-        columns = list(zip(*(write.row() for write in writes), strict=True))
+        columns = list(zip(*map(_ROW, writes), strict=True))
         embedding = self._database.serves_vectors
-        statement = sql.load("write_memories", embedding=embedding)
+        if any(map(any, columns[len(_PLAIN) :])):
+            statement = sql.load("write_memories", embedding=embedding)
+            columns = columns if embedding else columns[:-1]
+        else:
+            statement = sql.load("write_plain_memories", embedding=embedding)
+            columns = columns[: len(_PLAIN)]
         self._metrics.write_batch_rows.observe(len(writes))
-        rows = await self._database.fetch(statement, *(columns if embedding else columns[:-1]))
+        rows = await self._database.fetch(statement, *columns)
         self._pending.wrote(sum(len(write.content) for write in writes))
         return {row["id"] for row in rows}
 
