@@ -35,13 +35,15 @@ def credentials(scope: Scope, fields: Mapping[str, Any]) -> Credentials:
     Raises `Unauthorized` when some are missing, and `BadRequest` for some that are no strings, that
     are in the URL, where they would end up in logs, or that differ from each other.
     """
-    given = {name: _text(fields[name], name) for name in _FIELDS if _is_given(fields, name)}
-    for name, value in _basic(scope).items():
-        if given.setdefault(name, value) != value:
-            raise BadRequest.about(name, "differs from the one in the Authorization header")
-    if not all(given.get(name) for name in _FIELDS):
+    given = {name: _text(fields[name], name) for name in _FIELDS if fields.get(name) is not None}
+    if header(scope, b"authorization") is not None:
+        for name, value in _basic(scope).items():
+            if given.setdefault(name, value) != value:
+                raise BadRequest.about(name, "differs from the one in the Authorization header")
+    user_id, user_key = given.get("user_id"), given.get("user_key")
+    if not user_id or not user_key:
         raise Unauthorized
-    return Credentials(given["user_id"], hash_key(given["user_key"]))
+    return Credentials(user_id, hash_key(user_key))
 
 
 def refuse_in_url(scope: Scope) -> None:
@@ -77,10 +79,6 @@ def _text(value: object, name: str) -> str:
         return value
     text: str = check(Text, value, name)
     return text
-
-
-def _is_given(fields: Mapping[str, Any], name: str) -> bool:
-    return fields.get(name) is not None
 
 
 def _authorization(scope: Scope) -> tuple[str, str]:

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -31,18 +30,24 @@ class _Row(NamedTuple):
     content: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Add:
-    """One request: its messages, whose secrets are replaced already."""
+class _Place(NamedTuple):
+    """A session, and whose it is by which key."""
 
     owner: int
-    key_sha256: bytes = field(repr=False)
+    key_sha256: bytes
     session: SessionName
-    rows: tuple[_Row, ...]
+
+
+class _Add(NamedTuple):
+    """One request: its messages, whose secrets are replaced already."""
+
+    place: _Place
+    rows: list[_Row]
 
     @property
     def sha256(self) -> bytes:
-        where = [self.session.app_id, self.session.project_id, self.session.name]
+        session = self.place.session
+        where = [session.app_id, session.project_id, session.name]
         digests = b"".join(it.digest for it in self.rows)
         return hashlib.sha256(orjson.dumps(where) + digests).digest()
 
@@ -88,28 +93,29 @@ class Messages:
         rows = []
         occurrences: dict[bytes, int] = {}
         for message in request.messages:
+            role, sender_id = message.role, message.sender_id
             content = self._redact(message.content)
-            sender_id = message.sender_id
             # A short word has no room for a secret.
             if len(sender_id) > _SHORT_WORD or not sender_id.isalnum():
                 sender_id = self._redact(sender_id)
-            told = orjson.dumps([message.role, sender_id, message.timestamp, content])
+            told = orjson.dumps((role, sender_id, message.timestamp, content))
             occurrences[told] = occurrence = occurrences.get(told, 0) + 1
             digest = hashlib.sha256(told + b"%d" % occurrence).digest()
-            rows.append(_Row(digest, message.role, sender_id, message.sent_at, content))
-        return _Add(user.id, user.key_sha256, session, tuple(rows))
+            rows.append(_Row(digest, role, sender_id, message.sent_at, content))
+        return _Add(_Place(user.id, user.key_sha256, session), rows)
 
     async def _add_once(self, add: _Add, key: str) -> int:
         """The same answer to the same request under the key, whenever it comes."""
         async with self._database.transaction() as connection:
-            claimed = await connection.execute(load("claim_key"), add.owner, key, add.sha256)
+            owner = add.place.owner
+            claimed = await connection.execute(load("claim_key"), owner, key, add.sha256)
             if claimed.endswith(" 1"):
                 [duplicates] = await _store(connection, [add])
                 if isinstance(duplicates, Unauthorized):
                     raise duplicates
-                await connection.execute(load("settle_key"), add.owner, key, duplicates)
+                await connection.execute(load("settle_key"), owner, key, duplicates)
                 return duplicates
-            known = await connection.fetchrow(load("find_key"), add.owner, key)
+            known = await connection.fetchrow(load("find_key"), owner, key)
         if known is None or known["request_sha256"] != add.sha256:
             raise Conflict("Idempotency-Key: was already used for a different request")
         return int(known["duplicate_count"])
@@ -135,38 +141,40 @@ async def _store(connection: asyncpg.Connection, adds: list[_Add]) -> list[int |
 
     `Unauthorized` for a request whose user has another key by now, or is gone.
     """
-    places: dict[tuple[int, bytes, SessionName], int] = {}
+    places: dict[_Place, int] = {}
     fresh: dict[tuple[int, bytes], _Row] = {}
     asked = []
     for add in adds:
-        place = places.setdefault((add.owner, add.key_sha256, add.session), len(places) + 1)
+        place = places.setdefault(add.place, len(places) + 1)
         own = []
         for row in add.rows:
+            message = place, row.digest
             # Of two requests in one round, the first brings the message.
-            own.append((place, row.digest) not in fresh and (place, row.digest))
-            fresh.setdefault((place, row.digest), row)
-        asked.append((place, own))
-    sessions = list(places)
+            if message not in fresh:
+                fresh[message] = row
+                own.append(message)
+        asked.append((place, len(add.rows), own))
+    sessions = [it.session for it in places]
     stored = await connection.fetch(
         load("add_messages"),
-        [owner for owner, _, _ in sessions],
-        [it.app_id for _, _, it in sessions],
-        [it.project_id for _, _, it in sessions],
-        [it.name for _, _, it in sessions],
-        [it.new_namespace() for _, _, it in sessions],
+        [it.owner for it in places],
+        [it.app_id for it in sessions],
+        [it.project_id for it in sessions],
+        [it.name for it in sessions],
+        [it.new_namespace() for it in sessions],
         [place for place, _ in fresh],
         [digest for _, digest in fresh],
         [it.role for it in fresh.values()],
         [it.sender_id for it in fresh.values()],
         [it.sent_at for it in fresh.values()],
         [it.content for it in fresh.values()],
-        [key for _, key, _ in sessions],
+        [it.key_sha256 for it in places],
     )
-    new = {(row["place"], row["digest"]) for row in stored}
+    new = set(map(tuple, stored))
     known = {place for place, _ in new}
     return [
-        sum(message not in new for message in own) if place in known else Unauthorized()
-        for place, own in asked
+        count - len(new.intersection(own)) if place in known else Unauthorized()
+        for place, count, own in asked
     ]
 
 

@@ -3,8 +3,8 @@
 import hashlib
 import re
 import secrets
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 from uuid import UUID, uuid5
 
 import orjson
@@ -19,8 +19,7 @@ _RESOURCE_ID = re.compile(r"r_[0-9a-f]{32}")
 _MEMORIES = UUID("5c1c2f3e-8a57-5d0e-9a52-3b6f6f3f0c11")
 
 
-@dataclass(frozen=True, slots=True)
-class SessionName:
+class SessionName(NamedTuple):
     """What a session or a resource is called, by whom it belongs to."""
 
     user_id: str

@@ -1,7 +1,8 @@
 """Work for many callers at once: callers that arrive during a round join the next one.
 
 Of what a small statement costs, the way to the database and its commit are the larger part, and a
-round shares them. Nobody waits for company: who finds no round running goes alone and at once.
+round shares them. Nobody waits for a request that has not arrived; but those that have arrived and
+are still to be read come first, else one goes alone and all the others after it.
 """
 
 import asyncio
@@ -12,6 +13,9 @@ Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
 _LARGEST = 500
+# Whoever has arrived takes part after two turns of the event loop: one reads, the other begins.
+_TURNS_TO_ARRIVE = 2
+_COMPANY = 64
 
 
 class Rounds(Generic[Item, Outcome]):
@@ -39,6 +43,7 @@ class Rounds(Generic[Item, Outcome]):
     async def _run_all(self) -> None:
         try:
             while self._waiting:
+                await self._let_arrive()
                 these = self._waiting[: self._largest]
                 del self._waiting[: self._largest]
                 await self._run_one(these)
@@ -47,6 +52,13 @@ class Rounds(Generic[Item, Outcome]):
             for _, turn in self._waiting:
                 turn.cancel()  # only when this task was cancelled
             self._waiting.clear()
+
+    async def _let_arrive(self) -> None:
+        quiet = 0
+        while quiet < _TURNS_TO_ARRIVE and len(self._waiting) < _COMPANY:
+            before = len(self._waiting)
+            await asyncio.sleep(0)
+            quiet = quiet + 1 if len(self._waiting) == before else 0
 
     async def _run_one(self, these: list[tuple[Item, "asyncio.Future[Outcome]"]]) -> None:
         try:

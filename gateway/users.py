@@ -2,7 +2,6 @@
 
 import hmac
 from collections import OrderedDict
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -35,7 +34,7 @@ class Users:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._lookups: Rounds[str, Any] = Rounds(self._look_up)
-        self._remembered: OrderedDict[str, Any] = OrderedDict()
+        self._remembered: OrderedDict[str, User] = OrderedDict()
 
     async def create(self, user_id: str) -> dict[str, Any]:
         """A new user with a key that is shown this once; `Conflict` when there is one."""
@@ -59,9 +58,8 @@ class Users:
         The database is asked every time: a key that was replaced fails at once. Requests that
         come while it is being asked share the next question.
         """
-        row = await self._lookups.take_part(given.user_id)
-        user = recognise(given, row)
-        self._remembered[user.user_id] = row
+        user = recognise(given, await self._lookups.take_part(given.user_id))
+        self._remembered[user.user_id] = user
         if len(self._remembered) > _MOST_REMEMBERED:
             self._remembered.popitem(last=False)
         return user
@@ -72,9 +70,10 @@ class Users:
         Only for a statement that itself makes sure of `key_sha256`. Whoever is not recognised here
         may still be by `authenticate`.
         """
-        with suppress(Unauthorized):
-            return recognise(given, self._remembered.get(given.user_id))
-        return None
+        user = self._remembered.get(given.user_id)
+        if user is None or not hmac.compare_digest(user.key_sha256, given.key_sha256):
+            return None
+        return user
 
     def forget(self, user: User) -> None:
         """The database knows better than what is remembered."""
