@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from contract import Breaker, MemoryClient, MemoryPluginError
 from conversations.access import Access
-from conversations.answers import answer
+from conversations.answers import answer, encode
 from conversations.appends import Appends
 from conversations.calls import Reception
 from conversations.document import openapi
@@ -158,6 +158,11 @@ def refusal(error: Exception, _scope: Scope) -> Response | None:
         case _:
             return None
     return response
+
+
+def bad_request_body(message: str) -> bytes:
+    """The body of the 400 to bytes that are not HTTP."""
+    return encode(envelope("bad_request", message))
 
 
 def _tokens(settings: Settings) -> Tokens:

@@ -1,6 +1,6 @@
 """The command `memory-conversations`."""
 
-from conversations.app import NAME, create_app, prepare
+from conversations.app import NAME, bad_request_body, create_app, prepare
 from conversations.settings import Settings
 from serving.command import command, run
 from serving.service import Service
@@ -12,6 +12,7 @@ SERVICE = Service(
     settings=Settings,
     prepare=prepare,
     create_app=create_app,
+    bad_request=bad_request_body,
 )
 app = command(SERVICE)
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from contract import Address
 from conversations.tokens import read_agent_keys
 from postgres.settings import DatabaseSettings
 from serving.errors import BadSetting
@@ -17,6 +18,7 @@ class Settings(ServerSettings, DatabaseSettings, PluginSettings):
     """The settings of one server; invalid values raise `BadSetting`."""
 
     env_prefix: ClassVar[str] = "MEMORY_CONVERSATIONS_"
+    read_plugin_url = staticmethod(Address.parse)
 
     listen: str = listen_on("127.0.0.1:8030")
     jwt_secret: str | None = setting(

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from contract import Address
 from postgres.settings import DatabaseSettings
 from serving.errors import BadSetting
 from serving.plugin import PluginSettings
@@ -14,6 +15,7 @@ class Settings(PluginSettings, DatabaseSettings, ServerSettings):
     """The settings of one gateway; invalid values raise `BadSetting`."""
 
     env_prefix: ClassVar[str] = "MEMORY_GATEWAY_"
+    read_plugin_url = staticmethod(Address.parse)
 
     listen: str = listen_on("127.0.0.1:8010")
     admin_token: str | None = setting(

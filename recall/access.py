@@ -10,6 +10,8 @@ from recall.memory import is_owner
 
 DEV_MANAGEMENT_TOKEN = "test-management"  # noqa: S105 - a published word, refused off loopback
 TOKEN_FILE = "recall-management-token"  # noqa: S105
+COOKIE = "recall_session"
+"""A login of the dashboard, which opens what the management token opens."""
 
 
 def bearer_of(headers: Iterable[tuple[bytes, bytes]]) -> str | None:

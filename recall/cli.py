@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from recall.app import create_app, prepare, stores
+from recall.errors import bad_request_body
 from recall.memory import is_owner
 from recall.protocol import PassingProtocol
 from recall.settings import Settings
@@ -21,6 +22,7 @@ SERVICE = Service(
     prepare=prepare,
     create_app=create_app,
     http=PassingProtocol,
+    bad_request=bad_request_body,
 )
 app = command(SERVICE)
 _MCP_SETTINGS = (

@@ -16,10 +16,10 @@ from starlette.routing import Route
 
 from contract import MemoryPluginError
 from postgres.errors import StoreUnavailable
-from recall.access import bearer_of, same
+from recall.access import COOKIE, bearer_of, same
 from recall.configuration import Configuration
 from recall.errors import Denied
-from recall.gate import COOKIE, SESSION_SECONDS, Sessions, is_same_origin
+from recall.gate import SESSION_SECONDS, Sessions, is_same_origin
 from recall.listing import Listing
 from recall.memory import MAX_OWNER, MEMORY_TYPES, SHARED
 from recall.selection import Selection

@@ -128,5 +128,10 @@ def envelope(
     return JSONResponse({"error": error}, status, headers)
 
 
+def bad_request_body(message: str) -> bytes:
+    """The body of the 400 to bytes that are not HTTP."""
+    return bytes(envelope(400, "bad_request", message).body)
+
+
 def _unavailable(message: str) -> Response:
     return envelope(503, "unavailable", message, (), {"retry-after": "1"})

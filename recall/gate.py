@@ -10,11 +10,10 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from postgres.errors import StoreUnavailable
-from recall.access import bearer_of, same
+from recall.access import COOKIE, bearer_of, same
 from recall.errors import Denied, Unauthorized
 from recall.worker import Worker
 
-COOKIE: Final = "recall_session"
 SESSION_SECONDS: Final = 7 * 24 * 3600
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from recall.access import COOKIE
 from recall.upstream import Headers
 
 HOP_BY_HOP: Final = frozenset(
@@ -33,6 +34,7 @@ CREDENTIALS: Final = frozenset({b"authorization", b"x-api-key"})
 # The server has answered `expect` itself; `host` is the upstream's own.
 _NOT_SENT = HOP_BY_HOP | OURS | {b"host", b"expect"}
 _MAX_SESSION = 512
+_OUR_COOKIE = COOKIE.encode()
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,11 @@ def for_upstream(
         dropped |= CREDENTIALS
     if length is not None:
         dropped |= {b"content-length"}
-    sent = [(name, value) for name, value in headers if name not in dropped]
+    sent = [
+        (name, kept)
+        for name, value in headers
+        if name not in dropped and (kept := _foreign(name, value)) is not None
+    ]
     if upstream_key is not None:
         sent.append((b"authorization", b"Bearer " + upstream_key.encode("latin-1")))
         if is_anthropic:
@@ -102,6 +108,15 @@ def for_client(headers: Headers) -> Headers:
 def value_of(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> str:
     """The value of a header, or ""; `name` is in lower case."""
     return next((_text(value) for given, value in headers if given.lower() == name), "")
+
+
+def _foreign(name: bytes, value: bytes) -> bytes | None:
+    """The value without the dashboard's cookie, which the upstream must not have."""
+    if name != b"cookie" or _OUR_COOKIE not in value:
+        return value
+    cookies = [one.strip() for one in value.split(b";")]
+    kept = [one for one in cookies if one.partition(b"=")[0].strip() != _OUR_COOKIE]
+    return value if len(kept) == len(cookies) else b"; ".join(kept) or None
 
 
 def _named_by_connection(headers: Headers) -> frozenset[bytes]:

@@ -296,8 +296,12 @@ def _within(contents: list[str], budget: int) -> list[str]:
             break
         kept.append(content)
     if not kept and contents and budget > 0:
-        kept = [contents[0][: 4 * budget - 1] + "…"]
+        kept = [_cut(contents[0], 4 * budget)]
     return kept
+
+
+def _cut(content: str, length: int) -> str:
+    return content if len(content) <= length else content[: length - 1] + "…"
 
 
 def _line(content: str) -> str:

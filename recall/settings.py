@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 from urllib.parse import urlsplit
 
+from contract import Address
 from postgres.settings import DatabaseSettings
 from serving.errors import BadSetting
 from serving.plugin import PluginSettings
@@ -15,6 +16,7 @@ class Settings(ServerSettings, DatabaseSettings, PluginSettings):
     """What the command starts with. Settings that people change at runtime are in the database."""
 
     env_prefix: ClassVar[str] = "MEMORY_RECALL_"
+    read_plugin_url = staticmethod(Address.parse)
 
     listen: str = listen_on("127.0.0.1:8020")
     token: str | None = setting(

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from serving.child import Child, child
-from serving.errors import ServerFailed
+from serving.errors import BadSetting, ServerFailed
 from serving.settings import BaseSettings, setting
 
 _COMMAND = "memory-plugin-postgres"
@@ -47,6 +47,19 @@ class PluginSettings(BaseSettings):
     plugin_token: str | None = setting(
         None, "Bearer token for the memory plugin.", env="MEMORY_PLUGIN_TOKEN"
     )
+
+    @staticmethod
+    def read_plugin_url(url: str, /) -> object:
+        """Raise ValueError for an address that the service's client cannot use."""
+        return url
+
+    def check(self) -> None:
+        super().check()
+        if self.plugin_url:
+            try:
+                self.read_plugin_url(self.plugin_url)
+            except ValueError as error:
+                raise BadSetting(f"--plugin-url (MEMORY_PLUGIN_URL): {error}") from None
 
 
 class _Settings(Protocol):

@@ -161,6 +161,17 @@ def test_a_body_over_16_mib_is_refused_by_its_stated_length(server: Running, ali
     assert b'"code":"bad_request"' in answer
 
 
+def test_what_is_not_http_gets_an_error_object_too(server: Running) -> None:
+    host, port = server.address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
+        connection.sendall(b"GET /v1/health HTTP/1.1\r\nno colon\r\n\r\n")
+        head, _, body = connection.makefile("rb").read().partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    error = json.loads(body)
+    assert error["code"] == "bad_request"
+    assert error["error"] == error["message"]
+
+
 def test_an_unknown_path_and_a_wrong_method(alice: User) -> None:
     assert alice.send("GET", "/v1/user/nothing").json()["code"] == "not_found"
     answer = alice.send("PUT", "/v1/user/conversations")

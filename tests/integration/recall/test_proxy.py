@@ -290,6 +290,22 @@ class TestHeaders:
         assert not sent & ours.keys()
         assert "x-other" in sent
 
+    @pytest.mark.parametrize(
+        ("cookie", "passed"),
+        [
+            ("recall_session=1.abc", None),
+            ("a=1; recall_session=1.abc; b=2", "a=1; b=2"),
+            ("not_recall_session=1;  c", "not_recall_session=1;  c"),
+        ],
+    )
+    async def test_a_login_of_the_dashboard_never_goes_upstream(
+        self, chat: httpx.AsyncClient, model: Model, cookie: str, passed: str | None
+    ) -> None:
+        for path in ("/v1/chat/completions", "/v1/other"):
+            await chat.post(path, json=ASK, headers={"cookie": cookie})
+            sent = {name.lower(): value for name, value in model.last.headers}
+            assert sent.get("cookie") == passed
+
     async def test_hop_by_hop_headers_stay_here(
         self, chat: httpx.AsyncClient, model: Model
     ) -> None:

@@ -194,6 +194,15 @@ class TestCreate:
             assert 400 <= answer.status_code < 500, (path, answer.text)
             assert set(answer.json()["error"]) == {"code", "message", "details"}
 
+    async def test_what_is_not_http_gets_the_envelope_too(self, server: Recall) -> None:
+        address = httpx.URL(server.url)
+        reader, writer = await asyncio.open_connection(address.host, address.port)
+        writer.write(b"GET /api/memory HTTP/1.1\r\nno colon\r\n\r\n")
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        writer.close()
+        assert head.startswith(b"HTTP/1.1 400 ")
+        assert set(json.loads(body)["error"]) == {"code", "message", "details"}
+
     async def test_100_mb_are_413(self, api: httpx.AsyncClient) -> None:
         for path in ("/api/memory", "/api/memory/import", "/mcp"):
             try:

@@ -58,6 +58,12 @@ def test_a_single_memory_above_the_budget_is_cut() -> None:
     assert line == "- " + "x" * 39 + "…"
 
 
+def test_a_single_memory_that_is_short_enough_is_whole() -> None:
+    # Thirty tokens are above the budget, but thirty characters are within four times as many.
+    [line] = format_memory_context(["茶" * 30], 10).splitlines()[2:-1]
+    assert line == "- " + "茶" * 30
+
+
 def test_the_budget_ends_the_walk_at_the_first_that_does_not_fit() -> None:
     block = format_memory_context(["aaaa", "b" * 100, "cccc"], 10)
     assert "aaaa" in block
