@@ -49,7 +49,7 @@ def said_by(process: "subprocess.Popen[str]") -> tuple[str, str]:
     ("rows", "how"),
     [(1, signal.SIGKILL), (3000, signal.SIGKILL), (2000, signal.SIGINT)],
 )
-def test_the_same_command_goes_on_where_it_was_killed(
+def test_the_same_command_continues_after_a_kill(
     legacy: LegacyDatabase, target: TargetPlugin, backfill: Command, rows: int, how: signal.Signals
 ) -> None:
     root = legacy.workspace()
@@ -101,7 +101,7 @@ def cut_off(command: Command, target: TargetPlugin, plugin: Plugin) -> "subproce
     return process
 
 
-def test_a_legacy_database_that_goes_away_ends_the_run_and_the_same_command_goes_on(
+def test_a_lost_legacy_database_ends_the_run_and_the_same_command_continues(
     cluster: str, legacy: LegacyDatabase, target: TargetPlugin, backfill: Command
 ) -> None:
     legacy.fill(ROWS, legacy.workspace())

@@ -98,7 +98,7 @@ def by_meaning(user: User, query: str) -> Any:
     return answer
 
 
-def test_a_query_finds_what_it_means_and_goes_by_words_while_the_embedder_is_ill(
+def test_a_query_is_searched_by_meaning_or_by_words_while_the_embedder_fails(
     place: tuple[str, str, Scripted], script: Script
 ) -> None:
     address, url, embedder = place

@@ -106,7 +106,7 @@ GATEWAYS: dict[str, Callable[[], Reply]] = {
 @pytest.mark.usefixtures("clean")
 @pytest.mark.parametrize("gateway", GATEWAYS)
 @pytest.mark.parametrize("provider", ["well", "wrong key", "gone"])
-async def test_nothing_that_is_printed_holds_a_key(
+async def test_nothing_that_is_printed_contains_a_key(
     command: Command, gateway: str, provider: str
 ) -> None:
     for path in ("search", "add", "flush"):
@@ -142,7 +142,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 @pytest.mark.usefixtures("clean")
-async def test_no_error_holds_a_key(command: Command) -> None:
+async def test_no_error_contains_a_key(command: Command) -> None:
     config = load_config(command.configure())
     assert config.memory.gateway is not None
     assert config.provider is not None
@@ -216,7 +216,7 @@ async def test_the_logs_of_others_are_left_alone(
     assert "HTTP Request: GET" in caplog.text
 
 
-def test_a_configuration_with_keys_in_the_wrong_places_is_told_without_them(
+def test_keys_in_the_wrong_places_of_a_configuration_are_not_printed(
     tmp_path: Path,
 ) -> None:
     good = {"baseUrl": "http://h", "userId": "ada", "userKey": KEY}

@@ -45,7 +45,7 @@ def written(trouble: Troubled) -> int:
 
 
 @pytest.mark.parametrize("without", [(), EXTENSIONS])
-def test_what_the_plugin_refuses_is_rejected_and_the_rest_goes_on(
+def test_rows_that_the_plugin_refuses_are_rejected_and_the_rest_is_copied(
     legacy: LegacyDatabase, serve: Serve, store: Store, without: tuple[str, ...]
 ) -> None:
     workspace, other = legacy.workspace(), legacy.workspace()
@@ -102,7 +102,7 @@ def test_a_batch_that_is_too_large_is_halved(
     assert rejects(applied)[0]["reason"].startswith("refused by the plugin: 413")
 
 
-def test_one_row_that_the_plugin_chokes_on_does_not_stop_the_others(
+def test_a_row_that_makes_the_plugin_fail_does_not_stop_the_others(
     legacy: LegacyDatabase, serve: Serve, store: Store, trouble: Troubled
 ) -> None:
     workspace = legacy.workspace()
@@ -139,7 +139,7 @@ def test_a_busy_plugin_slows_it_down_and_it_says_why(
     assert f"slowing down: the queue is full (status {status})" in applied.err
 
 
-def test_writes_of_a_batch_that_the_store_could_not_take_yet_are_not_rejected(
+def test_writes_of_a_batch_that_were_unavailable_are_not_rejected(
     legacy: LegacyDatabase, serve: Serve, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     legacy.memories(legacy.workspace(), *(f"note {number}" for number in range(6)))
@@ -159,7 +159,7 @@ def test_writes_of_a_batch_that_the_store_could_not_take_yet_are_not_rejected(
     assert "slowing down" in applied.err
 
 
-def test_a_store_that_takes_none_of_a_batch_for_long_ends_the_run(
+def test_a_store_that_accepts_nothing_for_long_ends_the_run(
     legacy: LegacyDatabase, serve: Serve, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     legacy.memories(legacy.workspace(), "one", "two")
@@ -175,7 +175,7 @@ def test_a_store_that_takes_none_of_a_batch_for_long_ends_the_run(
 
 
 @pytest.mark.parametrize("without", [("list",), EXTENSIONS, ("batch",), ()])
-def test_a_plugin_that_stays_away_ends_the_run_and_the_same_command_goes_on(
+def test_a_plugin_that_stays_down_ends_the_run_and_the_same_command_continues(
     legacy: LegacyDatabase, serve: Serve, store: Store, trouble: Troubled, without: tuple[str, ...]
 ) -> None:
     legacy.fill(300, legacy.workspace(), legacy.workspace())

@@ -39,7 +39,7 @@ def test_a_degraded_plugin_is_exit_3(
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_an_address_that_is_no_plugins_is_exit_2(
+def test_an_address_without_a_plugin_is_exit_2(
     serve: Serve, trouble: Troubled, legacy: LegacyDatabase, tmp_path: Path, mode: str
 ) -> None:
     url = f"{serve().plugin_url}/v1"

@@ -62,7 +62,7 @@ REPLIES = {
 
 
 @pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES)
-async def test_an_exception_holds_no_secret(stub: Stub, reply: Reply) -> None:
+async def test_an_exception_contains_no_secret(stub: Stub, reply: Reply) -> None:
     for path in ("/v1/search", "/v1/memories/batch", "/v1/namespaces/team:1/memories"):
         stub.answer("POST", path, reply)
     async with MemoryClient(stub.url, timeout=20, token=TOKEN, attempts=1) as client:
@@ -85,7 +85,7 @@ async def test_what_the_plugin_says_is_otherwise_kept(stub: Stub) -> None:
             await client.search(SEARCH)
 
 
-async def test_a_timeout_and_a_refused_connection_hold_no_secret(stub: Stub) -> None:
+async def test_a_timeout_and_a_refused_connection_contain_no_secret(stub: Stub) -> None:
     async with serving() as gone:
         pass
     stub.answer("POST", "/v1/search", Reply(never=True))
@@ -97,7 +97,7 @@ async def test_a_timeout_and_a_refused_connection_hold_no_secret(stub: Stub) -> 
         assert CONTENT not in everything_of(error.value)
 
 
-async def test_no_repr_holds_the_token(stub: Stub) -> None:
+async def test_no_repr_contains_the_token(stub: Stub) -> None:
     async with MemoryClient(stub.url, timeout=20, token=TOKEN) as client:
         await client.health()
         assert stub.requests[0].headers["authorization"] == f"Bearer {TOKEN}"

@@ -189,7 +189,7 @@ def in_order(watched: Watched, messages: int) -> bool:
     [(list(EXTENSIONS), 200), (WITHOUT_BATCH, 25)],
     ids=["batch", "without batch"],
 )
-async def test_a_backlog_is_told_in_order_once_the_plugin_is_back(
+async def test_a_backlog_is_sent_in_order_once_the_plugin_is_back(
     connection: asyncpg.Connection, store: str, extensions: list[Extension], messages: int
 ) -> None:
     await connection.execute(BACKLOG, CONVERSATIONS, messages, 10)

@@ -306,7 +306,7 @@ def test_the_example_is_served_without_what_is_switched_off(tmp_path: Path) -> N
         (["--without", "telepathy"], "choose from embedding"),
     ],
 )
-def test_the_example_refuses_what_makes_no_sense(arguments: list[str], sentence: str) -> None:
+def test_the_example_refuses_invalid_options(arguments: list[str], sentence: str) -> None:
     result = call("serve-example", *arguments)
     assert result.exit_code == 2
     assert sentence in result.output

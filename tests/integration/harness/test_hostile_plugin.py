@@ -59,7 +59,7 @@ def test_the_json_report_can_be_read_again(told: tuple[Report, str]) -> None:
     assert Report.model_validate_json(report.to_json()) == report
 
 
-def test_the_terminal_obeys_the_harness_only(told: tuple[Report, str]) -> None:
+def test_a_plugin_cannot_control_the_terminal(told: tuple[Report, str]) -> None:
     _, shown = told
     assert r"\u001b]0;owned\u0007" in shown
     assert "\x1b]" not in shown

@@ -77,7 +77,7 @@ async def test_one_janitor_at_a_time(janitor: Janitor, store: asyncpg.Connection
     assert await janitor.clean()
 
 
-async def test_a_locked_row_is_passed_over_and_goes_the_next_time(
+async def test_a_locked_row_is_skipped_and_deleted_the_next_time(
     janitor: Janitor, store: asyncpg.Connection
 ) -> None:
     transaction = store.transaction()

@@ -50,5 +50,5 @@ def test_a_remark_is_printed_as_it_is() -> None:
     assert seen.getvalue() == "[bold]a line longer than the screen\n"
 
 
-def test_what_others_wrote_cannot_command_the_terminal() -> None:
+def test_text_from_outside_cannot_control_the_terminal() -> None:
     assert printable("a\x1b[2Jb\r\nc\u202ed é 語") == "a\ufffd[2Jb\ufffd\ufffdc\ufffdd é 語"

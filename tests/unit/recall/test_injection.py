@@ -394,7 +394,7 @@ def test_the_bytes_that_go_upstream_say_the_same_and_keep_the_rest(
         assert edited.endswith(raw[place:])
 
 
-def test_numbers_doubled_keys_and_escapes_are_passed_on_as_they_were_written() -> None:
+def test_numbers_repeated_keys_and_escapes_are_passed_on_unchanged() -> None:
     raw = (
         b'{ "seed":123456789012345678901234567890, "t":1.10, "t":2e0, "u":"\\u0041\\/",'
         b'\n "messages" : [ {"role":"user","content":"hi"} ] }'
@@ -424,13 +424,13 @@ def test_numbers_doubled_keys_and_escapes_are_passed_on_as_they_were_written() -
         b"null",
     ],
 )
-def test_what_is_not_one_json_object_is_no_document(body: bytes) -> None:
+def test_a_body_that_is_not_one_json_object_is_not_a_document(body: bytes) -> None:
     with pytest.raises(NotADocument):
         Document(body)
 
 
 @pytest.mark.parametrize("placement", ["head", "tail"])
-def test_only_one_place_changes_where_an_object_stands_twice(placement: Placement) -> None:
+def test_only_one_place_changes_if_an_object_occurs_twice(placement: Placement) -> None:
     question = {"role": "user", "content": "hi"}
     answer = {"role": "assistant", "content": "hello"}
     request = {"model": "o1", "messages": [question, answer, question]}

@@ -81,7 +81,7 @@ def test_a_broken_row_is_refused(broken: dict[str, Any]) -> None:
         read_found(_body(_row(**broken)), _OWNERS)
 
 
-def test_the_same_answer_is_read_once_and_another_one_anew() -> None:
+def test_the_same_answer_is_parsed_once_and_a_different_one_again() -> None:
     reader = Reader()
     first = reader.read_again(_body(_row()), dict(_OWNERS))
     assert reader.read_again(_body(_row()), dict(_OWNERS)) is first
@@ -90,7 +90,7 @@ def test_the_same_answer_is_read_once_and_another_one_anew() -> None:
     assert memory.api_key_id == "other"
 
 
-def test_a_reader_forgets_the_answers_that_it_has_no_room_for() -> None:
+def test_a_reader_drops_answers_that_it_has_no_room_for() -> None:
     body, other = _body(_row()), _body(_row(content="I like coffee"))
     reader = Reader(most_bytes=len(other))
     first = reader.read_again(body, _OWNERS)
