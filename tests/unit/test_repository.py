@@ -1,4 +1,4 @@
-"""The repository installs itself, at pinned versions, and gives nothing away."""
+"""The repository installs itself, at pinned versions, and contains nothing private."""
 
 import re
 import subprocess
@@ -16,7 +16,7 @@ MACHINE_PATHS = re.compile(r"(?<![\w.])/(?:" + "|".join(["root", "work", "home"]
 
 
 def committed() -> list[Path]:
-    """What git knows; without git, the files beside this one."""
+    """The files that git tracks; without git, all files."""
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "backfill": {"contract", "postgres"},
 }
 OURS = {*MAY_IMPORT, "memory_plugins", "tests", "bench", "demo"}
-# The room that everybody imports asks for little.
+# The package that everybody imports has few dependencies.
 CONTRACT_NEEDS = {"httpx", "pydantic", "yaml"}
 
 

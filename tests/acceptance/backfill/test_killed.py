@@ -22,7 +22,7 @@ ROWS = 5000
 def half_done(
     command: Command, target: TargetPlugin, rows: int
 ) -> Iterator["subprocess.Popen[str]"]:
-    """A copy that has written `rows` rows and cannot go on before the context ends."""
+    """A copy that has written `rows` rows and is blocked until the context ends."""
     with target.stalling_at(rows):
         process = shell.start(command, "-apply", "--concurrency", "1")
         try:
@@ -105,7 +105,7 @@ def test_a_lost_legacy_database_ends_the_run_and_the_same_command_continues(
     cluster: str, legacy: LegacyDatabase, target: TargetPlugin, backfill: Command
 ) -> None:
     legacy.fill(ROWS, legacy.workspace())
-    # Early, because what has been read already is written in peace.
+    # Early, because rows that have already been read are still written.
     with half_done(backfill, target, 1) as process:
         query_database(
             cluster,

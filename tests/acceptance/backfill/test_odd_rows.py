@@ -1,4 +1,4 @@
-"""Rows and workspaces that a tidy table would not have."""
+"""Rows and workspaces that a clean table would not have."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What verify finds on a target that somebody else had their hands in."""
+"""What verify finds on a target that somebody has tampered with."""
 
 from uuid import UUID, uuid4
 

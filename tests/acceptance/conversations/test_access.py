@@ -1,6 +1,6 @@
-"""Every endpoint with every kind of caller: who is let in, and what the others are told.
+"""Every endpoint with every kind of caller: who is allowed, and what the others get.
 
-The table is made from the endpoints themselves, so that a new one is tried, too.
+The table is built from the endpoints themselves, so that new ones are included.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""Rulings 1 to 6: who is asking, and what they may know of."""
+"""Rulings 1 to 6: who is calling, and what they may see."""
 
 import uuid
 from collections.abc import Callable

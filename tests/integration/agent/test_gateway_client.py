@@ -1,4 +1,4 @@
-"""The client against a gateway on a real socket that misbehaves in every way it can."""
+"""The client against a gateway on a real socket that misbehaves in every possible way."""
 
 import asyncio
 import gzip
@@ -142,7 +142,7 @@ async def test_a_compressed_answer_is_understood(server: Stub) -> None:
 
 
 async def test_a_connection_is_not_kept_for_the_next_call() -> None:
-    """A gateway that closes an idle connection cannot fail a call that comes at that moment."""
+    """A gateway that closes an idle connection cannot make the next call fail."""
     connections = 0
 
     async def answer(writer: asyncio.StreamWriter) -> None:

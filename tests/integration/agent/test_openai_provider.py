@@ -30,7 +30,7 @@ TOOL = {"type": "function", "function": {"name": "memory", "parameters": {"type"
 
 
 def completion(message: dict[str, Any]) -> dict[str, Any]:
-    """As the official client understands it: it checks that."""
+    """A completion, validated by the official client."""
     body = {
         "id": "chatcmpl-1",
         "object": "chat.completion",

@@ -46,7 +46,7 @@ def echo(status: int, body: Any = None) -> Reply:
 
 
 def printed(it: Any, seen: set[int] | None = None) -> Iterator[str]:
-    """What a log or a debugger could print of an object of ours, and of what it holds."""
+    """Everything that a log or a debugger could print of one of our objects."""
     seen = set() if seen is None else seen
     if id(it) in seen:
         return
@@ -77,7 +77,7 @@ def clean(
     capfd: pytest.CaptureFixture[str],
     recwarn: pytest.WarningsRecorder,
 ) -> Iterator[None]:
-    """Whatever any library logs, prints or warns of, at any level, holds no key."""
+    """Checks that no log, output or warning of any library contains a key."""
     caplog.set_level(logging.DEBUG)
     for name in ("httpx", "httpcore", "agent", "asyncio"):
         caplog.set_level(logging.DEBUG, logger=name)
@@ -185,7 +185,7 @@ async def test_the_command_prints_no_key_even_with_all_logs_on(
 async def test_without_our_filter_the_libraries_would_print_them(
     command: Command, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So that the tests above cannot pass because nothing was logged."""
+    """Ensures that the tests above do not pass only because nothing was logged."""
     command.server.answer("POST", CHAT, echo(200, COMPLETION))
     model = OpenAIProvider(
         ProviderConfig(base_url=f"{command.server.url}/v1", model="m", api_key=API_KEY)

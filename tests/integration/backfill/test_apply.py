@@ -1,4 +1,4 @@
-"""`-apply` on a plugin that refuses, tires, vanishes, lies or was replaced."""
+"""`-apply` to a plugin that refuses, slows down, disappears, lies or was replaced."""
 
 import json
 from collections import Counter
@@ -31,14 +31,14 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rejects(outcome: Outcome) -> list[dict[str, str]]:
-    """The lines of the file that the closing lines name."""
+    """The lines of the rejects file that the output names."""
     path = Path(outcome.report["rejects_file"])
     assert str(path) in outcome.out
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def written(trouble: Troubled) -> int:
-    """How many requests wrote something since the last look."""
+    """How many write requests there were since the last call."""
     count = sum(path.endswith(("/memories", "/batch")) for path in trouble.paths)
     trouble.paths.clear()
     return count
@@ -196,7 +196,7 @@ def test_a_plugin_that_stays_down_ends_the_run_and_the_same_command_continues(
     went_on = backfill("-apply")
     assert went_on.code == 0, went_on.err
     assert len(store.home) == went_on.report["written"] == 300
-    # A chunk of the journal may be half done; what the plugin lists is known to the row.
+    # A chunk of the journal may be half done; with `list`, every row is known.
     assert went_on.report["unchanged"] >= (there if "list" not in without else 1)
     assert backfill("-verify", "--no-extras").code == 0
 

@@ -1,4 +1,4 @@
-"""What is said, and with which exit code, before anything is touched."""
+"""Errors that are reported before anything is changed, and their exit codes."""
 
 from pathlib import Path
 

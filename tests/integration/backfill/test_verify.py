@@ -1,4 +1,4 @@
-"""What verify counts and says, on plugins that were filled by others or tampered with."""
+"""What verify counts and reports for plugins that were filled or changed by others."""
 
 import re
 from collections.abc import Iterable
@@ -248,7 +248,7 @@ def test_a_count_of_one_is_singular(legacy: LegacyDatabase, serve: Serve) -> Non
 
 
 def copy_with_its_own_time(store: Store, workspace: UUID, ids: Iterable[UUID]) -> None:
-    """What another tool did: the rows under their ids, with the time of the copy."""
+    """Copy the rows like another tool: with their ids, but with the time of the copy."""
     name = f"workspace:{workspace}"
     store.put_namespace(name, NamespaceUpsert(kind="workspace"))
     for number, id_ in enumerate(ids):

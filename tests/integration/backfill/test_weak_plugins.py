@@ -1,4 +1,4 @@
-"""Plugins that offer less: what can still be copied, what can still be proven, what is said."""
+"""Plugins with fewer features: what can still be copied and proven, and what is reported."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ NOTHING = ("embedding", "fts", "ttl", "pin", "propagation", "batch", "list")
 
 
 def contents(store: Store, namespace: str) -> list[str]:
-    """The newest first, as an agent reads them."""
+    """The contents, newest first, as an agent reads them."""
     found = store.search(SearchRequest(namespaces=[namespace], limit=100))
     return [memory.content for memory in found]
 

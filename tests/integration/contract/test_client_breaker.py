@@ -1,4 +1,4 @@
-"""Three failures in a row and the plugin is left alone for a minute, then asked once."""
+"""After three failures in a row the plugin gets no requests for a minute, then one probe."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -26,7 +26,7 @@ FOUND = Reply(body={"memories": []})
 
 
 class Clock:
-    """Time that passes when a test says so."""
+    """A clock that the test controls."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -199,7 +199,7 @@ async def test_while_the_probe_is_in_flight_other_calls_fail_at_once(
     probe.cancel()
     with pytest.raises(asyncio.CancelledError):
         await probe
-    # A probe that was cancelled says nothing: the next call is the probe.
+    # A cancelled probe proves nothing: the next call is the probe.
     stub.answer("POST", "/v1/search", FOUND)
     await client.search(SEARCH)
 

@@ -1,4 +1,4 @@
-"""Whatever goes wrong on the way becomes one of our exceptions, and says what."""
+"""Every failure becomes one of our exceptions and says what went wrong."""
 
 import asyncio
 import inspect
@@ -31,7 +31,7 @@ WRITE = MemoryWrite(content="hello", kind="fact", source="agent")
 
 
 async def search(stub: Stub, reply: Reply, **options: Any) -> Any:
-    """One search, made once, that gets this reply."""
+    """One search without retries that gets this reply."""
     stub.answer("POST", "/v1/search", reply)
     async with MemoryClient(stub.url, attempts=1, **{"timeout": 20} | options) as client:
         return await client.search(SEARCH)

@@ -1,4 +1,4 @@
-"""The client learns what the plugin can do and cuts its requests to fit."""
+"""The client learns what the plugin supports and reduces its requests to that."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

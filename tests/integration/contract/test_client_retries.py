@@ -1,4 +1,4 @@
-"""A request is repeated only where a repeat cannot duplicate, and never past the deadline."""
+"""A request is retried only if a retry cannot duplicate anything, and never past the deadline."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

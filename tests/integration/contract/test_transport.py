@@ -34,7 +34,7 @@ async def read_request(reader: asyncio.StreamReader) -> bytes:
 
 
 class Server:
-    """Answers every request on a connection with what it is given; counts connections."""
+    """Sends the given answers to every request; counts connections."""
 
     def __init__(self, *pieces: bytes, close: bool = False) -> None:
         self.pieces = pieces

@@ -1,4 +1,4 @@
-"""What is particular to the Pinecone example; that it keeps the contract, the harness shows."""
+"""What is special about the Pinecone example; the harness tests that it keeps the contract."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta

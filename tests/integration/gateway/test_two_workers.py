@@ -1,4 +1,4 @@
-"""What one worker remembers never hides what another has changed: keys, sessions, resources."""
+"""One worker's caches never hide what another has changed: keys, sessions, resources."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

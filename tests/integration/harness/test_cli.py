@@ -144,7 +144,7 @@ def test_3_a_plain_web_server() -> None:
 
 
 def test_3_a_plugin_that_hangs_within_its_timeout() -> None:
-    # It accepts the connection, and says nothing for ever.
+    # It accepts the connection and never answers.
     with socket.create_server(("127.0.0.1", 0)) as listener:
         result = call("run", f"http://127.0.0.1:{listener.getsockname()[1]}", "--timeout", "0.5")
     assert result.exit_code == 3

@@ -1,4 +1,4 @@
-"""A plugin whose every answer attacks whoever reads the report."""
+"""A plugin whose every answer attacks the reader of the report."""
 
 import json
 from io import StringIO
@@ -17,7 +17,7 @@ ATTACK = "\ud800\x1b]0;owned\x07</script><script>alert(1)</script>]]>[bold]\u202
 
 
 class Hostile(ExamplePlugin):
-    """Attacks in what it says of itself, in what it found and in what it stored."""
+    """Attacks in its health, in search results and in stored content."""
 
     async def health(self, request: Request) -> Response:
         honest = json.loads(bytes((await super().health(request)).body))

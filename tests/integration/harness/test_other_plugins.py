@@ -1,4 +1,4 @@
-"""Plugins that differ where the contract allows it are conformant; few faults are told as few."""
+"""Plugins that differ where the contract allows it conform; few defects are reported as few."""
 
 import pytest
 from starlette.requests import Request

@@ -1,4 +1,4 @@
-"""A run against a real application: what it finds, what it says, what it leaves behind."""
+"""A run against a real application: what it finds, what it reports, what it leaves behind."""
 
 import asyncio
 from collections.abc import Iterable
@@ -153,7 +153,7 @@ def test_nothing_is_run_against_a_plugin_without_memories_that_cannot_delete() -
 
 def test_no_memory_is_written_when_the_first_could_not_be() -> None:
     class Late(ExamplePlugin):
-        """Has no memories while the harness looks whether it can delete them, and later has."""
+        """Has no memories while the harness tests deleting them, but has them later."""
 
         posts = 0
 

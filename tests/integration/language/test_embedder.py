@@ -1,4 +1,4 @@
-"""The embedder against a scripted server: batches, order, limits, failures that cost nothing."""
+"""The embedder against a scripted server: batches, order, limits, harmless failures."""
 
 import asyncio
 import logging

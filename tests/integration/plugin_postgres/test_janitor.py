@@ -1,4 +1,4 @@
-"""The janitor: what expired long ago goes, what expired just now can still be rescued."""
+"""The janitor deletes what expired long ago; what expired recently can still be restored."""
 
 import asyncio
 from collections.abc import AsyncIterator

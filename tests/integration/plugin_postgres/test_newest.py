@@ -1,4 +1,4 @@
-"""Searches for the newest that come together: they share statements, and nothing else."""
+"""Concurrent searches for the newest memories share statements, and nothing else."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -22,7 +22,7 @@ SPACES = [f"workspace:{number}" for number in range(6)]
 
 
 class Watched(Database):
-    """Notes how many share each statement, and holds the first answer back until told."""
+    """Records how many share each statement, and holds the first answer back until released."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)

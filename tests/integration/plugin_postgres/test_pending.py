@@ -1,4 +1,4 @@
-"""New words are sorted into their index beside the requests."""
+"""New words are merged into their index in the background."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -33,7 +33,7 @@ HAS_SORTED_IN = """
 
 
 class Stepped(PendingList):
-    """Time goes on when the test says so, and rounds are only counted."""
+    """A pending list with a clock that the test controls; rounds are only counted."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -49,7 +49,7 @@ class Stepped(PendingList):
         return 0
 
     async def rounds_after(self, steps: int) -> int:
-        """How many rounds there have been after so many more steps."""
+        """How many rounds there have been after this many more steps."""
         for _ in range(steps):
             self.ahead.put_nowait(None)
             await self.ahead.join()

@@ -1,4 +1,4 @@
-"""No memory is too odd to be kept and no query too odd to be answered."""
+"""Every memory can be stored and every query answered, however odd."""
 
 import random
 import string

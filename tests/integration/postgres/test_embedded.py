@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL: data stays, and what is in the way is dealt with or told."""
+"""The embedded PostgreSQL: data stays, and obstacles are removed or reported."""
 
 import os
 import shutil

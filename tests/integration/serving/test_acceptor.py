@@ -1,4 +1,4 @@
-"""How clients come in: each worker gets its share, and nobody who has connected is cut off."""
+"""Accepting clients: each worker gets its share, and no connected client is cut off."""
 
 import asyncio
 import errno
@@ -30,7 +30,7 @@ class Greeter(asyncio.Protocol):
 
 
 class Crowded(socket.socket):
-    """There is no room for the first ones who come."""
+    """There is no room for the first clients."""
 
     refusals = 0
 
@@ -51,7 +51,7 @@ def bound() -> Iterator[Crowded]:
 
 @asynccontextmanager
 async def worker(bound: socket.socket, share: Share) -> AsyncIterator["set[Greeter]"]:
-    """Those whom it lets in, as long as the context lasts."""
+    """The clients that it accepts while the context lasts."""
     clients: set[Greeter] = set()
     # Another process would have the socket under another number, too.
     with bound.dup() as own:
@@ -62,7 +62,7 @@ async def worker(bound: socket.socket, share: Share) -> AsyncIterator["set[Greet
 
 @contextmanager
 def connected(bound: socket.socket, count: int) -> Iterator[list[socket.socket]]:
-    """They wait in the backlog: nobody accepts them before the event loop goes on."""
+    """They wait in the backlog: nobody accepts them before the event loop continues."""
     with ExitStack() as stack:
         yield [
             stack.enter_context(socket.create_connection(bound.getsockname())) for _ in range(count)

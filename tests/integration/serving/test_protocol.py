@@ -1,4 +1,4 @@
-"""The HTTP protocol: how a connection that nobody uses any more ends."""
+"""The HTTP protocol: how an idle connection ends."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What a configuration may say, and that what it may not is told with its place and its rule."""
+"""Valid configurations, and invalid ones, which are reported with the place and the rule."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Which file is taken, and that a file that cannot be taken is not passed over."""
+"""Which configuration file is used, and that an unusable one is not skipped."""
 
 import json
 import logging
@@ -19,7 +19,7 @@ def write(path: Path, rounds: int, **more: Any) -> Path:
 
 @pytest.fixture
 def places(tmp_path: Path) -> dict[str, Path]:
-    """All places at once, each with its own number of rounds."""
+    """A file in every place, each with a different number of rounds."""
     names = {
         "given": tmp_path / "given.json",
         "variable": tmp_path / "variable.json",

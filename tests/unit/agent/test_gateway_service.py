@@ -1,4 +1,4 @@
-"""What the model gets of a search, what the gateway gets of a turn, and the event for each."""
+"""What the model gets from a search, what the gateway gets from a turn, and the events."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Characters that nobody sees are dropped; sentences to the model are refused or withheld."""
+"""Invisible characters are dropped; sentences addressed to the model are refused or withheld."""
 
 from collections.abc import Callable
 from pathlib import Path

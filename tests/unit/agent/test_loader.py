@@ -1,4 +1,4 @@
-"""What each mode switches on, and what `status` tells of it."""
+"""What each mode switches on, and what `status` reports."""
 
 import asyncio
 import json

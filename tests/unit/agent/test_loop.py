@@ -1,4 +1,4 @@
-"""A run: its order, what it keeps, how it ends, and what the gateway's trouble may not change."""
+"""A run: its order, what it stores, how it ends, and what a failing gateway must not change."""
 
 import asyncio
 from collections.abc import Callable

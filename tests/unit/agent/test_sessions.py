@@ -1,4 +1,4 @@
-"""The session store: what is kept, what is found, and by whom it may be called."""
+"""The session store: what is stored, what is found, and who may call it."""
 
 import sqlite3
 import stat

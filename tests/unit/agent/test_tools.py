@@ -1,4 +1,4 @@
-"""Tools: what the model is told about them, and that nothing it asks for raises."""
+"""Tools: how the model sees them, and that no call raises."""
 
 import asyncio
 import json

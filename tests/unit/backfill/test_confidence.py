@@ -1,4 +1,4 @@
-"""What a clean sample is worth."""
+"""What a clean sample proves."""
 
 from math import comb
 

@@ -1,4 +1,4 @@
-"""The words that a row is looked for with."""
+"""The queries used to find a row."""
 
 import pytest
 

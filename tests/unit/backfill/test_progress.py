@@ -1,4 +1,4 @@
-"""What is seen of a run while it goes on."""
+"""What a run shows while it is in progress."""
 
 from io import StringIO
 
@@ -10,7 +10,7 @@ from backfill.progress import Reporter, printable
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The time, in the hands of the test."""
+    """A clock that the test controls."""
     now = [100.0]
     monkeypatch.setattr("backfill.progress.time.monotonic", lambda: now[0])
     return now

@@ -1,4 +1,4 @@
-"""The exception tree: what is caught with what, and how it goes over the wire."""
+"""The exception tree: what catches what, and how errors are sent."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""An answer is the same in whatever pieces it comes, and the same as another parser reads it."""
+"""An answer is parsed the same in whatever pieces it arrives, and the same as by another parser."""
 
 from contextlib import suppress
 from itertools import pairwise
@@ -51,7 +51,7 @@ def answers(draw: st.DrawFn) -> bytes:
 
 
 class Oracle:
-    """What httptools makes of the same bytes."""
+    """How httptools parses the same bytes."""
 
     def __init__(self, data: bytes) -> None:
         self.body = b""

@@ -39,7 +39,7 @@ SCALARS: dict[str, Any] = {
     "Time": scalars.Time,
     "Where": contract.Where,
 }
-# What stands behind each status code, and the headers that come with it.
+# The response of each status code, and its headers.
 ENVELOPES = {
     "400": ("bad_request", set()),
     "403": ("forbidden", set()),

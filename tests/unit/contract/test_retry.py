@@ -1,4 +1,4 @@
-"""The pause before a repeat."""
+"""The pause before a retry."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime

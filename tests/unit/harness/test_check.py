@@ -1,4 +1,4 @@
-"""The registry: what every check must say of itself, and how checks are chosen."""
+"""The registry: what every check must declare, and how checks are chosen."""
 
 import re
 

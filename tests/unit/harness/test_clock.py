@@ -1,4 +1,4 @@
-"""What can be said for certain about a plugin's clock."""
+"""What is certain about a plugin's clock."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""The commands that repeat a failure: few, and right when a shell runs them."""
+"""The commands that reproduce a failure: few, and correct when a shell runs them."""
 
 import json
 import shutil
@@ -18,7 +18,7 @@ MADE = "018f3c2e-7c4b-4d5a-9b1e-2f6a4c8d0e11"
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 LOCAL = Caller("http://localhost:9100")
 
-# Stands in for curl: shows each call, one argument a line, and answers as a plugin would.
+# Replaces curl: prints each call, one argument per line, and answers like a plugin.
 CURL = """
 curl() {
   for argument in "$@"; do printf '%s\\n' "$argument" >> "$CALLS"; done

@@ -1,4 +1,4 @@
-"""Secrets leave a text, everything else stays: a table of both, and how it grows."""
+"""Secrets are removed from a text, everything else stays: a table of both, and linear time."""
 
 import re
 from pathlib import Path

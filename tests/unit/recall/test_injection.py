@@ -1,4 +1,4 @@
-"""The block, and where it goes: every row of the table, and that nothing else changes."""
+"""The memory block, and where it goes: every row of the table, and that nothing else changes."""
 
 import copy
 import json
@@ -290,7 +290,7 @@ def test_what_does_not_have_the_shape_stays_as_it_is(format: Any, request_: Any)
     assert injected(request_, format=format) == request_
 
 
-# Requests as clients send them, and as nobody should.
+# Requests as clients send them, and malformed ones.
 TEXT = st.text(max_size=20)
 SCALAR = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), TEXT
@@ -388,7 +388,7 @@ def test_the_bytes_that_go_upstream_say_the_same_and_keep_the_rest(
         return
     edited = document.edited(edit)
     assert json.loads(edited) == inject_memory(request, MEMORY, format=format, placement=placement)
-    # Whatever was there is there, in its order: the block was only put in between.
+    # Everything is still there, in order: the block was only inserted.
     place = next((i for i, (a, b) in enumerate(zip(raw, edited, strict=False)) if a != b), len(raw))
     if edit.action != "set":
         assert edited.endswith(raw[place:])

@@ -1,4 +1,4 @@
-"""A search that is begun before PostgreSQL has answered counts if nothing has changed since."""
+"""A search that starts before PostgreSQL has answered is used if nothing has changed since."""
 
 import asyncio
 import json

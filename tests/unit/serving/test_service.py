@@ -1,4 +1,4 @@
-"""What the server is made of where a fast part is missing."""
+"""What the server uses if a fast component is missing."""
 
 import logging
 from typing import Any
