@@ -74,7 +74,9 @@ def test_a_database_that_is_not_there_is_exit_3(serve: Serve, tmp_path: Path, mo
     assert "hunter2" not in outcome.err + str(outcome.report)
 
 
-def test_a_host_name_that_cannot_be_resolved_is_said_in_words(serve: Serve, tmp_path: Path) -> None:
+def test_a_host_name_that_cannot_be_resolved_is_reported_in_words(
+    serve: Serve, tmp_path: Path
+) -> None:
     url = "postgresql://operator:hunter2@no-such-host.invalid/platform"
     outcome = Command(url, serve().plugin_url, tmp_path)("-dry-run")
     assert outcome.code == 3
