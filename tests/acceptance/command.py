@@ -22,7 +22,7 @@ _SECONDS = 90
 
 
 def program(command: str) -> list[str]:
-    """A command of ours, by name or by path, or a module of the tests that is one."""
+    """One of our commands, by name or by path, or a test module that is one."""
     if command.startswith("tests."):
         return [sys.executable, "-m", command]
     return [str(Path(sys.executable).parent / command)]
@@ -76,7 +76,7 @@ class Running:
         os.killpg(self.process.pid, order)
 
     def exit_code(self) -> int:
-        """Of a server that was told to stop."""
+        """The exit code of a server that was told to stop."""
         code = self.process.wait(_SECONDS)
         self._reader.join(_SECONDS)
         return code

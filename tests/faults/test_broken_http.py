@@ -67,7 +67,7 @@ async def send(address: str, data: bytes) -> None:
         assert int(status) < 500, f"{said[:300]!r} to {data[:300]!r}"
 
 
-async def test_what_cannot_be_understood_gets_the_envelope_too(tcp_plugin: Plugin) -> None:
+async def test_unparsable_requests_get_the_envelope_too(tcp_plugin: Plugin) -> None:
     for data in (
         b"GARBAGE\r\n\r\n",
         b"GET /v1/health HTTP/1.1\r\nNo colon\r\n\r\n",
@@ -85,7 +85,7 @@ async def test_what_cannot_be_understood_gets_the_envelope_too(tcp_plugin: Plugi
         connection.close()
 
 
-async def test_a_sound_request_is_answered_whatever_comes_after_it(tcp_plugin: Plugin) -> None:
+async def test_a_valid_request_is_answered_whatever_follows_it(tcp_plugin: Plugin) -> None:
     sound = request("PUT", "/v1/namespaces/workspace:1", {"kind": "workspace"})
     for after in (b"", b"\x00\xff garbage\r\n\r\n", sound[:40], sound):
         connection = await Connection.open(tcp_plugin.address)

@@ -125,7 +125,7 @@ async def test_a_namespace_expires_and_memories_are_dated_by_the_database(
         assert await fast.contents() == {"dated"}
 
 
-async def test_the_plugin_does_live_in_another_time(postgres: Postgres, tmp_path: Path) -> None:
+async def test_the_plugin_really_has_another_clock(postgres: Postgres, tmp_path: Path) -> None:
     """Without this the tests above would show nothing."""
     async with stepped(postgres, tmp_path, DAY // 2) as ahead:
         [line] = [line for line in ahead.plugin.log.splitlines() if "listening" in line]

@@ -29,7 +29,7 @@ def read(history: History, *rows: dict[str, Any]) -> None:
     history.saw(rows, start, end, whole=NS)
 
 
-def test_a_history_as_it_should_be_has_no_contradiction(history: History) -> None:
+def test_a_correct_history_has_no_contradiction(history: History) -> None:
     read(history, row("a"))
     change = history.write_begins("1", "b", NS, "1")
     history.write_ends(change, "acknowledged", "1")
@@ -57,7 +57,7 @@ def test_a_write_that_was_seen_and_then_lost_is_found_though_it_was_never_acknow
     assert "1 lost" in history.contradictions()[0]
 
 
-def test_a_doubled_row_is_found(history: History) -> None:
+def test_a_duplicated_row_is_found(history: History) -> None:
     read(history, row("a"), row("a", memory_id="2"))
     assert "1 doubled: it is 1 and 2" in history.contradictions()
     assert "1 doubled: twice in one answer" in history.contradictions()
@@ -133,7 +133,7 @@ def test_a_row_that_nobody_wrote_is_found(history: History) -> None:
     assert history.contradictions() == ["9 made up: no write of x was taken"]
 
 
-def test_a_refused_write_that_is_there_all_the_same_is_found(history: History) -> None:
+def test_a_refused_write_that_was_stored_is_found(history: History) -> None:
     change = history.write_begins("2", "b", NS, "2")
     history.write_ends(change, "refused")
     read(history, row("a"), row("b", memory_id="2"))

@@ -102,7 +102,7 @@ def test_the_plugin_serves_and_the_harness_finds_it_conformant(
     assert done.returncode == 0, done.stdout[-4000:]
 
 
-def test_the_tests_of_what_everything_stands_on_pass(python: Path) -> None:
+def test_the_tests_of_the_base_packages_pass(python: Path) -> None:
     done = subprocess.run(
         [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS],
         cwd=ROOT,

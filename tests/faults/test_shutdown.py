@@ -46,7 +46,7 @@ async def test_nothing_is_lost_or_cut_off_and_it_exits_with_0(
         await postgres.execute("TRUNCATE memory_plugin.memory_namespaces CASCADE")
 
 
-async def test_what_cannot_be_finished_in_time_is_told_so(postgres: Postgres) -> None:
+async def test_requests_that_cannot_finish_in_time_get_503(postgres: Postgres) -> None:
     async with running_plugin(postgres.url, "--shutdown-timeout=1", listen="127.0.0.1:0") as plugin:
         search = request("POST", "/v1/search", {"namespaces": ["workspace:1"]})
         waiting, half_sent = await open_many(plugin.address, 2)

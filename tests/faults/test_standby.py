@@ -31,7 +31,7 @@ def both(postgres: Postgres, standby: Postgres) -> str:
     return f"postgresql://postgres@{postgres.host},{standby.host}/postgres"
 
 
-async def test_writes_go_on_against_the_new_primary_and_nothing_is_lost(
+async def test_writes_continue_on_the_new_primary_and_nothing_is_lost(
     postgres: Postgres, standby: Postgres
 ) -> None:
     async with running_plugin(both(postgres, standby)) as plugin:

@@ -16,7 +16,7 @@ SAME_IDS = {"write_shared": 80, "write_shared_batch": 5, "read_shared": 15}
 
 @pytest.mark.parametrize("seconds", [2, pytest.param(30, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("mix", [SAME_IDS, MIXED], ids=["same ids", "mixed"])
-async def test_one_row_per_id_and_the_last_acknowledged_content_stands(
+async def test_one_row_per_id_with_the_last_acknowledged_content(
     postgres: Postgres, mix: dict[str, int], seconds: float
 ) -> None:
     flags = ("--workers=2", "--pool-timeout=60", "--statement-timeout=60")

@@ -59,7 +59,7 @@ class Notes:
         self._changed = asyncio.Event()
 
     def wake(self, _: str = "") -> None:
-        """Another note is there, whoever wrote it."""
+        """There is another note, from any worker."""
         self._changed.set()
         self._changed = asyncio.Event()
 
@@ -87,7 +87,7 @@ class Notes:
         )
 
     async def endless(self, _: Request) -> Response:
-        """One that does not look whether the server stops."""
+        """A stream that ignores that the server is stopping."""
         return StreamingResponse(self._events(), media_type="text/event-stream")
 
     async def health(self, _: Request) -> Response:

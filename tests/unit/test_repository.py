@@ -1,4 +1,4 @@
-"""The repository installs itself, at pinned versions, and gives nothing away."""
+"""The repository installs itself, at pinned versions, and contains nothing private."""
 
 import re
 import subprocess
@@ -16,7 +16,7 @@ MACHINE_PATHS = re.compile(r"(?<![\w.])/(?:" + "|".join(["root", "work", "home"]
 
 
 def committed() -> list[Path]:
-    """What git knows; without git, the files beside this one."""
+    """The files that git tracks; without git, all files."""
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -64,11 +64,11 @@ def test_make_alone_lists_every_target_with_a_line() -> None:
 
 
 @pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "LICENSE"])
-def test_the_pages_that_a_reader_looks_for_are_there(name: str) -> None:
+def test_the_usual_pages_exist(name: str) -> None:
     assert (ROOT / name).stat().st_size > 500
 
 
-def test_ci_can_be_run() -> None:
+def test_ci_is_executable() -> None:
     script = ROOT / ".ci" / "run"
     assert script.stat().st_mode & 0o111
     subprocess.run(["bash", "-n", str(script)], check=True)

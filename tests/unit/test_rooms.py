@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "backfill": {"contract", "postgres"},
 }
 OURS = {*MAY_IMPORT, "memory_plugins", "tests", "bench", "demo"}
-# The room that everybody imports asks for little.
+# The package that everybody imports has few dependencies.
 CONTRACT_NEEDS = {"httpx", "pydantic", "yaml"}
 
 
@@ -67,7 +67,7 @@ def test_a_room_imports_only_what_it_may(room: str) -> None:
 
 
 @pytest.mark.parametrize("room", MAY_IMPORT)
-def test_imports_say_where_they_go(room: str) -> None:
+def test_imports_are_absolute(room: str) -> None:
     for path in modules(room):
         assert "." not in imports(path.read_text()), f"{path} has a relative import"
 
@@ -135,7 +135,7 @@ def test_all_is_sorted_and_complete(package: str) -> None:
 
 
 @pytest.mark.parametrize("room", MAY_IMPORT)
-def test_a_room_is_typed_and_says_what_it_is(room: str) -> None:
+def test_a_room_is_typed_and_documented(room: str) -> None:
     assert (ROOT / room / "py.typed").exists()
     assert importlib.import_module(room).__doc__
 

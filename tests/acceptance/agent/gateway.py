@@ -22,7 +22,7 @@ PATIENCE = 100.0
 
 
 class Gateway:
-    """Always at the same address, however often it is started."""
+    """Always at the same address, even after restarts."""
 
     def __init__(self, database_url: str, directory: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -54,7 +54,7 @@ class Gateway:
             time.sleep(0.05)
 
     def kill(self) -> None:
-        """As if the power went."""
+        """Kill it, as in a power failure."""
         if self._process is not None:
             self._process.send_signal(signal.SIGKILL)
             self._process.wait()

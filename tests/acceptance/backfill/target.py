@@ -1,4 +1,4 @@
-"""The plugin's side, for tests that look behind its back or tamper with it."""
+"""The plugin and its database, for tests that inspect or tamper with its rows."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,7 +52,7 @@ class TargetPlugin:
 
     @contextmanager
     def stalling_at(self, rows: int) -> Iterator[None]:
-        """Let no more rows in once there are so many, as long as the context lasts."""
+        """Block writes once there are this many rows, while the context lasts."""
         for statement in _STALL:
             self.query(statement.format(rows=rows))
         try:
@@ -62,7 +62,7 @@ class TargetPlugin:
                 self.query(statement)
 
     def is_stalled(self) -> bool:
-        """Whether somebody is kept from writing."""
+        """Whether a writer is blocked."""
         return bool(
             self.query(
                 "SELECT FROM pg_stat_activity"
@@ -71,7 +71,7 @@ class TargetPlugin:
         )
 
     def versions(self) -> set[Any]:
-        """Which rows there are, and in which version of PostgreSQL's own."""
+        """Which rows there are, and their PostgreSQL row versions."""
         rows = self.query("SELECT id, ctid::text, xmin::text FROM memory_plugin.memory_records")
         return {tuple(row) for row in rows}
 

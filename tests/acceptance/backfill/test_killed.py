@@ -22,7 +22,7 @@ ROWS = 5000
 def half_done(
     command: Command, target: TargetPlugin, rows: int
 ) -> Iterator["subprocess.Popen[str]"]:
-    """A copy that has written `rows` rows and cannot go on before the context ends."""
+    """A copy that has written `rows` rows and is blocked until the context ends."""
     with target.stalling_at(rows):
         process = shell.start(command, "-apply", "--concurrency", "1")
         try:
@@ -49,7 +49,7 @@ def said_by(process: "subprocess.Popen[str]") -> tuple[str, str]:
     ("rows", "how"),
     [(1, signal.SIGKILL), (3000, signal.SIGKILL), (2000, signal.SIGINT)],
 )
-def test_the_same_command_goes_on_where_it_was_killed(
+def test_the_same_command_continues_after_a_kill(
     legacy: LegacyDatabase, target: TargetPlugin, backfill: Command, rows: int, how: signal.Signals
 ) -> None:
     root = legacy.workspace()
@@ -101,11 +101,11 @@ def cut_off(command: Command, target: TargetPlugin, plugin: Plugin) -> "subproce
     return process
 
 
-def test_a_legacy_database_that_goes_away_ends_the_run_and_the_same_command_goes_on(
+def test_a_lost_legacy_database_ends_the_run_and_the_same_command_continues(
     cluster: str, legacy: LegacyDatabase, target: TargetPlugin, backfill: Command
 ) -> None:
     legacy.fill(ROWS, legacy.workspace())
-    # Early, because what has been read already is written in peace.
+    # Early, because rows that have already been read are still written.
     with half_done(backfill, target, 1) as process:
         query_database(
             cluster,

@@ -1,4 +1,4 @@
-"""Rows and workspaces that a tidy table would not have."""
+"""Rows and workspaces that a clean table would not have."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ def reasons(path: Path) -> dict[str, str]:
     return {line["id"]: line["reason"] for line in lines}
 
 
-def test_what_cannot_be_carried_is_rejected_with_its_reason_and_the_rest_is_copied(
+def test_what_cannot_be_copied_is_rejected_with_a_reason_and_the_rest_is_copied(
     legacy: LegacyDatabase, target: TargetPlugin, backfill: Command, tmp_path: Path
 ) -> None:
     good = legacy.workspace()
@@ -139,7 +139,7 @@ def test_the_optional_columns_are_optional(
     assert backfill("-verify").code == 0
 
 
-def test_bytes_that_are_no_text_are_rejected(
+def test_bytes_that_are_not_text_are_rejected(
     cluster: str, target: TargetPlugin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A database in SQL_ASCII takes any bytes."""

@@ -36,7 +36,7 @@ def test_dry_run_apply_verify_as_the_runbook_says(
     assert "safe to cut over" in out
 
 
-def test_apply_twice_doubles_nothing_and_rewrites_nothing(
+def test_applying_twice_duplicates_nothing_and_rewrites_nothing(
     legacy: LegacyDatabase, target: TargetPlugin, backfill: Command
 ) -> None:
     root = legacy.workspace()
@@ -81,7 +81,7 @@ def test_the_rows_arrive_as_they_were(
     assert {row["kind"] for row in kinds} == {"workspace", "team", "org"}
 
 
-def test_embeddings_are_carried(
+def test_embeddings_are_copied(
     legacy: LegacyDatabase, target: TargetPlugin, backfill: Command
 ) -> None:
     legacy.execute("CREATE EXTENSION vector; ALTER TABLE agent_memories ADD embedding vector(3)")

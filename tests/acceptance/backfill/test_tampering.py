@@ -1,4 +1,4 @@
-"""What verify finds on a target that somebody else had their hands in."""
+"""What verify finds on a target that somebody has tampered with."""
 
 from uuid import UUID, uuid4
 
@@ -57,7 +57,7 @@ def test_a_row_that_was_tampered_with_is_found_and_named(
         assert backfill("-verify", "--no-extras").code == 0
 
 
-def test_an_extra_row_is_listed_and_is_no_mismatch_unless_it_must_not_be(
+def test_an_extra_row_is_listed_and_a_mismatch_only_on_request(
     row: UUID, target: TargetPlugin, backfill: Command
 ) -> None:
     extra = uuid4()

@@ -1,4 +1,4 @@
-"""One server of two workers for all tests here; each test has users of its own."""
+"""One server with two workers for all tests here; each test has its own users."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -45,7 +45,7 @@ def server(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run
 
 @pytest.fixture
 def fall_silent(store: str) -> Callable[[str], None]:
-    """Makes it an hour since anything came for a recording."""
+    """Makes a recording look silent for an hour."""
     return lambda recording: make_older(store, recording)
 
 

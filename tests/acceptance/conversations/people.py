@@ -1,4 +1,4 @@
-"""Users and agents of a server, and a look at each answer: is it what the document says?"""
+"""Users and agents of a server; every answer is compared with the OpenAPI document."""
 
 import re
 import uuid
@@ -21,7 +21,7 @@ _CLIENTS: dict[str, httpx.Client] = {}
 
 
 def client_of(address: str) -> httpx.Client:
-    """One for all who ask the same server: people come and go with the tests."""
+    """One client per server, shared by all users and agents."""
     if address not in _CLIENTS:
         _CLIENTS[address] = httpx.Client(base_url=address, timeout=SECONDS)
     return _CLIENTS[address]
@@ -177,7 +177,7 @@ def fresh(name: str) -> str:
 
 
 def check_answer(method: str, path: str, answer: httpx.Response) -> None:
-    """Compare an answer with the document: its status, its body, and nothing more than that."""
+    """Compare an answer with the document: its status and its body, without extra properties."""
     found = [template for template in openapi()["paths"] if _pattern(template).fullmatch(path)]
     if not found:
         assert answer.status_code == 404

@@ -1,6 +1,6 @@
-"""Every endpoint with every kind of caller: who is let in, and what the others are told.
+"""Every endpoint with every kind of caller: who is allowed, and what the others get.
 
-The table is made from the endpoints themselves, so that a new one is tried, too.
+The table is built from the endpoints themselves, so that new ones are included.
 """
 
 import time
@@ -172,7 +172,7 @@ HARMLESS = {"deleteConversation": "?scope=nonsense"}
 
 
 @pytest.mark.parametrize("word", LEVELS)
-def test_members_are_let_in_from_the_least_level_on(room: Room, word: str) -> None:
+def test_members_at_or_above_the_required_level_are_allowed(room: Room, word: str) -> None:
     for operation in ON_CONVERSATIONS:
         least = LEVELS[LEAST[operation.name] or "reader"]
         path = operation.path + HARMLESS.get(operation.name, "")
@@ -185,7 +185,7 @@ def test_members_are_let_in_from_the_least_level_on(room: Room, word: str) -> No
             assert answer.status_code == 403, (operation, answer.text)
 
 
-def test_strangers_are_told_that_there_is_nothing(room: Room) -> None:
+def test_strangers_get_404(room: Room) -> None:
     stranger = signed(fresh("stranger"))
     for operation in ON_CONVERSATIONS:
         key = AGENTS["bot"] if operation.is_for_agents else None
@@ -194,7 +194,7 @@ def test_strangers_are_told_that_there_is_nothing(room: Room) -> None:
         assert answer.json()["details"]["resource"] == "conversation"
 
 
-def test_agents_alone_come_in_where_agents_belong(room: Room) -> None:
+def test_agents_may_call_agent_endpoints_only(room: Room) -> None:
     for operation in EVERY:
         answer = room.call(operation, None, AGENTS["bot"])
         if operation.is_for_agents:
@@ -204,7 +204,7 @@ def test_agents_alone_come_in_where_agents_belong(room: Room) -> None:
         assert room.call(operation, None, "unknown key").status_code == 401, operation
 
 
-def test_a_users_token_alone_opens_no_agents_endpoint(room: Room) -> None:
+def test_a_users_token_is_not_enough_for_agent_endpoints(room: Room) -> None:
     for operation in EVERY:
         if operation.is_for_agents:
             assert room.call(operation, signed(room.members["owner"])).status_code == 403
@@ -230,7 +230,7 @@ def bad_tokens(owner: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("kind", bad_tokens("x"))
-def test_a_token_that_does_not_hold_opens_nothing(room: Room, kind: str) -> None:
+def test_an_invalid_token_gives_no_access(room: Room, kind: str) -> None:
     token = bad_tokens(room.members["owner"])[kind]
     for operation in EVERY:
         answer = room.call(operation, token, AGENTS["bot"] if operation.is_for_agents else None)
@@ -238,6 +238,6 @@ def test_a_token_that_does_not_hold_opens_nothing(room: Room, kind: str) -> None
         assert answer.headers["www-authenticate"] == "Bearer"
 
 
-def test_nobody_gets_in_without_anything(room: Room) -> None:
+def test_credentials_are_required(room: Room) -> None:
     for operation in EVERY:
         assert room.call(operation, None).status_code == 401, operation

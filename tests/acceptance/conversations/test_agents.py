@@ -99,7 +99,7 @@ def test_ruling_31_a_summary_is_safe_to_repeat(alice: User, bot: Agent) -> None:
     bot.post(path, {**body, "summary": "other"}, 409)
 
 
-def test_ruling_32_going_on_after_any_message(alice: User, bot: Agent) -> None:
+def test_ruling_32_continuing_after_any_message(alice: User, bot: Agent) -> None:
     talk = alice.start("one", "two", "three", "four")
     one, two, three, _ = keys(alice, talk)
     summary = bot.sums_up(talk, two)

@@ -46,7 +46,7 @@ def ended(*flags: str, **environment: str) -> tuple[int, str]:
         (("--dev-auth",), {"RESPONSE_IDLE_SECONDS": "0"}, "--response-idle-seconds"),
     ],
 )
-def test_it_does_not_start_with_settings_that_make_no_sense(
+def test_it_does_not_start_with_invalid_settings(
     flags: tuple[str, ...], environment: dict[str, str], said: str
 ) -> None:
     code, line = ended(*flags, **environment)
@@ -91,7 +91,7 @@ def test_browsers_of_allowed_origins_may_call(address: str) -> None:
         assert answer.headers["access-control-allow-origin"] == "https://b.example"
 
 
-def test_no_browser_may_call_unless_said(alice: User) -> None:
+def test_no_browser_may_call_by_default(alice: User) -> None:
     answer = alice.send("GET", "/v1/user/conversations", headers={"origin": "https://chat.example"})
     assert answer.status_code == 200
     assert "access-control-allow-origin" not in answer.headers

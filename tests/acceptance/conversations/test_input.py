@@ -1,4 +1,4 @@
-"""Rulings 7 to 9: what is taken, what is refused by name, and what comes back."""
+"""Rulings 7 to 9: what is accepted, what is refused by name, and what comes back."""
 
 import json
 import socket

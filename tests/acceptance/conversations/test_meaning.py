@@ -91,14 +91,14 @@ def place(
 
 
 def by_meaning(user: User, query: str) -> Any:
-    """An answer for which the embedder came in time: the server does not wait for it for long."""
+    """Repeat a search until the embedder was in time: the server does not wait for it for long."""
     deadline = time.monotonic() + SECONDS
     while not (answer := user.post(SEARCH, {"query": query}, 200))["data"]:
         assert time.monotonic() < deadline, "the embedder is never in time"
     return answer
 
 
-def test_a_query_finds_what_it_means_and_goes_by_words_while_the_embedder_is_ill(
+def test_a_query_is_searched_by_meaning_or_by_words_while_the_embedder_fails(
     place: tuple[str, str, Scripted], script: Script
 ) -> None:
     address, url, embedder = place
@@ -116,7 +116,7 @@ def test_a_query_finds_what_it_means_and_goes_by_words_while_the_embedder_is_ill
     script.answer = script.hang
     began = time.monotonic()
     assert alice.finds("kitten") == ["my kitten sleeps all day"]
-    # Asked once and left alone: each further search would else wait for it, too.
+    # Asked once, then not again for a while: otherwise every further search would wait for it.
     asked = len(embedder.asked)
     for _ in range(20):
         alice.finds("kitten")

@@ -24,7 +24,7 @@ from tests.acceptance.conversations.test_responses import (  # noqa: F401
     test_ruling_37_offsets_count_characters,
     test_ruling_37_one_response_at_a_time_and_one_writer,
     test_ruling_38_events,
-    test_ruling_38_going_on_where_one_was,
+    test_ruling_38_resuming_a_stream,
     test_ruling_39_nothing_recorded_after_a_revocation_reaches_the_revoked,
     test_ruling_39_text_reaches_clients_of_every_worker,
     test_ruling_40_cancelling,

@@ -191,7 +191,7 @@ def test_ruling_38_events(server: Running, alice: User, bot: Agent) -> None:
     assert end.id == f"{answer.id}:end"
 
 
-def test_ruling_38_going_on_where_one_was(server: Running, alice: User, bot: Agent) -> None:
+def test_ruling_38_resuming_a_stream(server: Running, alice: User, bot: Agent) -> None:
     talk = alice.start("hello")
     older = bot.records(talk)
     older.adds("older", complete=True)

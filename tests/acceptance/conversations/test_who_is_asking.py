@@ -1,4 +1,4 @@
-"""Rulings 1 to 6: who is asking, and what they may know of."""
+"""Rulings 1 to 6: who is calling, and what they may see."""
 
 import uuid
 from collections.abc import Callable
@@ -60,9 +60,7 @@ def test_ruling_03_an_agent_acts_everywhere_or_for_a_user_with_that_users_level(
     assert said["userId"] == bob.name
 
 
-def test_ruling_03_a_token_that_does_not_hold_never_widens_the_right(
-    server: Running, alice: User
-) -> None:
+def test_ruling_03_an_invalid_token_never_widens_access(server: Running, alice: User) -> None:
     talk = alice.start("hello")
     for value in ("Bearer", "nonsense", "", "Bearer " + "x" * 300):
         odd = Person(server.address, {"x-api-key": AGENTS["bot"], "authorization": value})

@@ -1,8 +1,8 @@
 """Runs the commands of a page as a reader would type them, in one shell, in an empty directory.
 
-What is fixed on the page and cannot be in a test is replaced: addresses by free ports,
-databases by ones that exist, the harness' patience by more of it, because a test machine may be
-busy. Everything else runs literally.
+What a test cannot use as it is on the page is replaced: addresses by free ports, databases by
+existing ones, the harness's timeout by a longer one, because a test machine may be busy. Everything
+else runs literally.
 """
 
 import os
@@ -93,7 +93,7 @@ class Sandbox:
             "MEMORY_PLUGIN_LISTEN_ADDR": plugin,
             "STANDIN_LISTEN_ADDR": standin,
             **dict(zip(SERVERS.values(), others, strict=True)),
-            # Nobody's own agent is asked, and nobody's own notes are read.
+            # The developer's own agent and notes are not used.
             "MEMORY_AGENT_HOME": str(directory / ".beaver"),
             "SANDBOX": str(directory),
             "COLUMNS": "100",
@@ -156,7 +156,7 @@ def _execute(script: str, directory: Path, environment: dict[str, str], seconds:
 
 
 def _end(group: int) -> None:
-    """Stop what the page started in the background, gently and then for good."""
+    """Stop what the page started in the background, gracefully and then by force."""
     for sign, patience in ((signal.SIGTERM, 10.0), (signal.SIGKILL, 5.0)):
         try:
             os.killpg(group, sign)

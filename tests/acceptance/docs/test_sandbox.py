@@ -1,4 +1,4 @@
-"""What makes a page fail: another exit code or count than it shows, and what it leaves running."""
+"""What makes a page fail: an exit code or count that differs from it, or a server left running."""
 
 from pathlib import Path
 

@@ -108,7 +108,9 @@ def test_ruling_2_a_unix_socket_is_this_machine(tmp_path: Path) -> None:
         (["--admin-token=ü"], "--admin-token"),
     ],
 )
-def test_bad_settings_are_told_in_one_line(tmp_path: Path, flags: list[str], told: str) -> None:
+def test_invalid_settings_are_reported_in_one_line(
+    tmp_path: Path, flags: list[str], told: str
+) -> None:
     program = str(Path(sys.executable).with_name(COMMAND))
     done = subprocess.run(
         [program, f"--data-dir={tmp_path}", *flags],

@@ -18,7 +18,7 @@ _FROM_US, _TO_US = 3, 4
 
 
 class Page:
-    """One tab. What it logs, throws and asks the network for is kept."""
+    """One tab; records what it logs, throws and requests."""
 
     def __init__(self, commands: int, answers: int) -> None:
         self._commands = commands
@@ -122,7 +122,7 @@ def chromium() -> Iterator[Page]:
     profile = tempfile.mkdtemp(prefix="mp-chromium-")
     child_in, commands = os.pipe()
     answers, child_out = os.pipe()
-    # Out of the way of the numbers that the child's ends get.
+    # Away from the file descriptors that the child's ends get.
     ends = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 20) for end in (child_in, child_out)]
     os.close(child_in)
     os.close(child_out)

@@ -1,4 +1,4 @@
-"""What broken searches are made of."""
+"""Base classes for broken searches."""
 
 from collections.abc import Iterable
 

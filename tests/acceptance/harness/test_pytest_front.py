@@ -106,7 +106,7 @@ def test_what_the_plugin_does_not_claim_is_skipped_with_the_reason(
     result.stdout.fnmatch_lines("memory-plugin::forget.unknown-id PASSED*")
 
 
-def test_a_warning_is_shown_and_fails_nobody_who_makes_warnings_errors(
+def test_a_warning_is_shown_and_is_not_an_error_when_warnings_are_errors(
     run: Run,
 ) -> None:
     check_id = "health.sends-json-as-json"
@@ -117,7 +117,7 @@ def test_a_warning_is_shown_and_fails_nobody_who_makes_warnings_errors(
     assert result.parseoutcomes()["warnings"] == 1
 
 
-def test_nothing_run_is_never_a_pass(run: Run, pytester: pytest.Pytester) -> None:
+def test_a_run_without_checks_never_passes(run: Run, pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_of_the_author(): pass")
     with serving(create_app([], [])) as url:
         deselected = run(f"--memory-plugin-url={url}", "-k", "of_the_author")
@@ -128,7 +128,7 @@ def test_nothing_run_is_never_a_pass(run: Run, pytester: pytest.Pytester) -> Non
         result.stdout.fnmatch_lines("No checks of the memory plugin ran, so this is not a pass.")
 
 
-def test_whoever_leaves_checks_out_gets_no_verdict_of_conformance(
+def test_leaving_checks_out_gives_no_conformant_verdict(
     run: Run,
 ) -> None:
     with serving(create_app()) as url:
@@ -137,7 +137,7 @@ def test_whoever_leaves_checks_out_gets_no_verdict_of_conformance(
     result.stdout.fnmatch_lines("partial: * excluded: a verdict needs all of them.")
 
 
-def test_where_no_plugin_answers_it_is_said_once(run: Run) -> None:
+def test_a_missing_plugin_is_reported_once(run: Run) -> None:
     result = run("--memory-plugin-url=http://127.0.0.1:1", "-k", "forget")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     outcomes = result.parseoutcomes()
@@ -146,7 +146,7 @@ def test_where_no_plugin_answers_it_is_said_once(run: Run) -> None:
     result.stdout.fnmatch_lines("no memory plugin responds at http://127.0.0.1:1: *")
 
 
-def test_options_that_make_no_sense_are_refused(run: Run) -> None:
+def test_invalid_options_are_refused(run: Run) -> None:
     result = run("--memory-plugin-url=http://127.0.0.1:1", "--memory-plugin-timeout=0")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines("*the timeout must be more than 0 seconds*")

@@ -92,7 +92,7 @@ def choose(page: Page, selector: str, value: str) -> None:
     )
 
 
-def test_the_reader_meets_failures_first_and_open(page: Page, mixed: Path) -> None:
+def test_failures_come_first_and_are_open(page: Page, mixed: Path) -> None:
     page.open(mixed)
     assert page.value(IDS)[0] == "forget.unknown-id"
     assert page.value(OPEN) == ["forget.unknown-id"]
@@ -224,7 +224,7 @@ def test_every_verdict_can_be_read_even_when_nothing_was_run(
         assert ratio >= 4.5, text
 
 
-def test_fingers_find_the_controls_on_a_phone(page: Page, mixed: Path) -> None:
+def test_controls_are_large_enough_on_a_phone(page: Page, mixed: Path) -> None:
     page.look(width=PHONE)
     page.open(mixed)
     heights = page.value(

@@ -153,7 +153,7 @@ async def test_workers_do_not_outlive_a_killed_parent(directory: Path, migrated:
         await drive(plugin)
 
 
-async def test_logs_are_json_lines_and_a_public_address_without_a_token_is_warned_of(
+async def test_logs_are_json_lines_and_warn_of_a_public_address_without_a_token(
     migrated: str,
 ) -> None:
     with running("--listen=:0", f"--database-url={migrated}", "--log-json") as plugin:
@@ -168,7 +168,7 @@ async def test_logs_are_json_lines_and_a_public_address_without_a_token_is_warne
     assert [event for event in warned if "MEMORY_PLUGIN_TOKEN" in event]
 
 
-async def test_http_that_is_none_gets_the_envelope_and_a_large_body_is_not_read(
+async def test_malformed_http_gets_the_envelope_and_a_large_body_is_not_read(
     migrated: str,
 ) -> None:
     with running("--listen=127.0.0.1:0", f"--database-url={migrated}") as plugin:
@@ -226,7 +226,7 @@ async def test_the_migrate_command_prepares_a_database_that_skip_migrate_serves(
         ),
     ],
 )
-def test_what_the_operator_has_to_solve_is_one_line(
+def test_operator_errors_are_one_line(
     flags: list[str], code: int, said: str, migrated: str
 ) -> None:
     if not any("database" in flag for flag in flags):
@@ -237,14 +237,14 @@ def test_what_the_operator_has_to_solve_is_one_line(
     assert "hidden" not in message
 
 
-def test_a_port_that_is_taken_is_told(migrated: str) -> None:
+def test_a_port_in_use_is_reported(migrated: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         code, said = ended(f"--listen={address}", f"--database-url={migrated}")
     assert (code, address in said, "--listen" in said) == (2, True, True)
 
 
-def test_an_address_that_cannot_be_had_is_told_before_anything_is_made(directory: Path) -> None:
+def test_an_unusable_address_is_reported_before_anything_is_created(directory: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         for listen in ("foo:bar", f"127.0.0.1:{taken.getsockname()[1]}", "unix:/no/dir/x"):
             code, lines = told("--listen", listen, cwd=directory)
@@ -265,7 +265,7 @@ def test_clients_are_refused_until_the_database_is_there(directory: Path) -> Non
     assert "listening" not in "\n".join(plugin.lines)
 
 
-def test_a_host_name_that_cannot_be_resolved_is_said_in_words(directory: Path) -> None:
+def test_a_host_name_that_cannot_be_resolved_is_reported_in_words(directory: Path) -> None:
     url = "postgresql://operator:hidden@no-such-host.invalid/d"
     flags = ["--listen=127.0.0.1:0", f"--database-url={url}", "--startup-timeout=0.1"]
     code, lines = told(*flags, cwd=directory)
@@ -279,9 +279,7 @@ def test_a_host_name_that_cannot_be_resolved_is_said_in_words(directory: Path) -
     assert "--database-url" in last
 
 
-def test_a_unix_socket_that_somebody_answers_on_is_left_alone(
-    directory: Path, migrated: str
-) -> None:
+def test_a_unix_socket_in_use_is_left_alone(directory: Path, migrated: str) -> None:
     path = directory / "taken.sock"
     with socket.socket(socket.AF_UNIX) as taken:
         taken.bind(str(path))

@@ -195,7 +195,7 @@ def test_metrics_are_those_of_all_workers_and_of_those_that_were_killed(
 
 
 @pytest.mark.anyio
-async def test_every_worker_is_told_of_a_change(two_workers: Running) -> None:
+async def test_every_worker_is_notified_of_a_change(two_workers: Running) -> None:
     async def told(client: httpx.AsyncClient, ready: asyncio.Event) -> None:
         async with client.stream("GET", "/notes/stream", headers=TOKEN) as stream:
             ready.set()
@@ -245,9 +245,7 @@ def test_the_plugin_runs_as_a_child_is_restarted_and_ends_with_its_parent(
         assert list(short_path.glob("*.sock")) == []
 
 
-def test_a_killed_server_leaves_nothing_for_good_where_the_data_has_a_long_name(
-    database: str, short_path: Path
-) -> None:
+def test_a_killed_servers_short_folder_is_removed_later(database: str, short_path: Path) -> None:
     data_dir = short_path / ("long" * 30)
     flags = ["--listen", "127.0.0.1:0", "--database-url", database, "--data-dir", str(data_dir)]
     environment = {"TMPDIR": str(short_path)}
@@ -265,7 +263,9 @@ def test_a_killed_server_leaves_nothing_for_good_where_the_data_has_a_long_name(
     assert [path.name for path in short_path.iterdir()] == [data_dir.name]
 
 
-def test_an_orphan_that_does_not_end_is_no_obstacle(database: str, tmp_path: Path) -> None:
+def test_an_orphan_that_does_not_exit_does_not_prevent_a_start(
+    database: str, tmp_path: Path
+) -> None:
     flags = ["--listen", "127.0.0.1:0", "--database-url", database, "--data-dir", str(tmp_path)]
     with running(*flags, "--with-plugin", command=TOY) as first:
         [orphan] = children(first)
@@ -279,7 +279,7 @@ def test_an_orphan_that_does_not_end_is_no_obstacle(database: str, tmp_path: Pat
             orphan.kill()
 
 
-def test_a_plugin_that_does_not_start_is_told(database: str, tmp_path: Path) -> None:
+def test_a_plugin_that_does_not_start_is_reported(database: str, tmp_path: Path) -> None:
     flags = ["--listen", "127.0.0.1:0", "--database-url", database, "--data-dir", str(tmp_path)]
     environment = {"MEMORY_PLUGIN_POOL_SIZE": "1"}
     with running(

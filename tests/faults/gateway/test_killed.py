@@ -133,7 +133,7 @@ async def stage(template: Path, workers: int = 1) -> AsyncIterator[Stage]:
         yield all_of_it
 
 
-async def test_ruling_13_a_kill_at_any_step_loses_and_doubles_nothing(
+async def test_ruling_13_a_kill_at_any_step_loses_and_duplicates_nothing(
     gateway_template: Path,
 ) -> None:
     async with stage(gateway_template) as it:

@@ -1,4 +1,4 @@
-"""`memory-agent` beside the servers of the test."""
+"""`memory-agent` with the servers of the test."""
 
 import asyncio
 import io
@@ -30,7 +30,7 @@ class Done:
 
 
 class Command:
-    """Commands with a home of their own, and servers that they reach."""
+    """Commands with their own home directory, and the servers they use."""
 
     def __init__(self, home: Path, server: Stub) -> None:
         self.home = home
@@ -66,7 +66,7 @@ class Command:
         return [request.json["messages"] for request in self.server.asked("POST", CHAT)]
 
     async def run(self, *arguments: str, typed: bytes = b"", **more: str) -> Done:
-        """In this process, in a thread, because a process of its own takes a second to start."""
+        """Run in a thread of this process, because a separate process takes a second to start."""
         return await asyncio.to_thread(self._main, arguments, typed, more)
 
     def _main(self, arguments: Sequence[str], typed: bytes, more: dict[str, str]) -> Done:
@@ -84,7 +84,7 @@ class Command:
         return Done(code, out.text(), err.text())
 
     async def execute(self, *arguments: str | bytes, typed: bytes = b"", **more: str) -> Done:
-        """As a process of its own."""
+        """Run as a separate process."""
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             *arguments,

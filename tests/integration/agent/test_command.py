@@ -54,7 +54,7 @@ async def test_a_conversation_in_a_pipe(command: Command) -> None:
     assert contents == [["first"], ["first", "one", "second"], ["third"]]
 
 
-async def test_a_failed_run_is_told_and_the_conversation_goes_on(command: Command) -> None:
+async def test_a_failed_run_is_reported_and_the_conversation_continues(command: Command) -> None:
     command.configure()
     command.says("ok")
     [well] = command.server._replies["POST", CHAT]
@@ -72,7 +72,7 @@ async def test_a_failed_question_ends_with_1(command: Command) -> None:
     assert done.err == "memory-agent: the run failed: connection\n"
 
 
-async def test_trouble_with_the_gateway_does_not_show(command: Command) -> None:
+async def test_a_failing_gateway_is_not_visible(command: Command) -> None:
     command.configure()
     command.says("Hello.")
     for path in ("search", "add", "flush"):
@@ -90,7 +90,7 @@ async def test_trouble_with_the_gateway_does_not_show(command: Command) -> None:
         ({"agent": {"maxToolRounds": "x"}}, "agent.maxToolRounds: must be an integer"),
     ],
 )
-async def test_a_configuration_that_makes_no_sense_ends_with_2_and_one_line(
+async def test_an_invalid_configuration_ends_with_2_and_one_line(
     command: Command, change: dict[str, Any], told: str
 ) -> None:
     command.configure(**change)
@@ -125,7 +125,9 @@ async def test_sessions_that_cannot_be_written_end_with_1(command: Command) -> N
     assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
 
 
-async def test_without_a_configuration_the_missing_gateway_is_told_once(command: Command) -> None:
+async def test_without_a_configuration_the_missing_gateway_is_reported_once(
+    command: Command,
+) -> None:
     command.configure(memory=None)
     command.says("Hello.")
     done = await command.execute("-m", "agent", "chat", "-m", "hi")
@@ -142,7 +144,7 @@ async def test_with_nothing_configured_one_line_says_what_is_missing(command: Co
     assert not (command.home / ".beaver").exists()
 
 
-async def test_a_reader_who_leaves_early_costs_nothing_but_the_answer(command: Command) -> None:
+async def test_a_closed_pipe_loses_only_the_answer(command: Command) -> None:
     command.configure()
     command.says("Hello.")
     reader, writer = os.pipe()

@@ -1,4 +1,4 @@
-"""The client against a gateway on a real socket that misbehaves in every way it can."""
+"""The client against a gateway on a real socket that misbehaves in every possible way."""
 
 import asyncio
 import gzip
@@ -58,7 +58,7 @@ async def test_a_conversation_with_a_gateway(server: Stub) -> None:
 @pytest.mark.parametrize(
     "speak", [trickle.trickle, trickle.trickle_headers, trickle.silence], ids=lambda it: it.__name__
 )
-async def test_an_answer_that_does_not_come_to_an_end_is_a_timeout(speak: Speak) -> None:
+async def test_an_answer_that_never_ends_is_a_timeout(speak: Speak) -> None:
     async with speaking(speak) as url:
         error = await failure(client(url, seconds=0.3))
     assert (error.category, error.status_code) == ("timeout", None)
@@ -75,7 +75,7 @@ async def test_an_answer_that_does_not_come_to_an_end_is_a_timeout(speak: Speak)
     ],
     ids=lambda it: getattr(it, "__name__", it),
 )
-async def test_what_is_not_an_answer(speak: Speak, category: str) -> None:
+async def test_malformed_answers(speak: Speak, category: str) -> None:
     async with speaking(speak) as url:
         assert (await failure(client(url))).category == category
 
@@ -100,7 +100,7 @@ async def test_redirects_are_not_followed(server: Stub) -> None:
         assert thief.requests == []
 
 
-async def test_nothing_is_repeated(server: Stub) -> None:
+async def test_nothing_is_retried(server: Stub) -> None:
     for reply in (Reply(503, headers={"Retry-After": "0"}), Reply(hang_up=True), Reply(429)):
         server.answer("POST", "/memories/search", reply)
         before = len(server.requests)
@@ -142,7 +142,7 @@ async def test_a_compressed_answer_is_understood(server: Stub) -> None:
 
 
 async def test_a_connection_is_not_kept_for_the_next_call() -> None:
-    """A gateway that closes an idle connection cannot fail a call that comes at that moment."""
+    """A gateway that closes an idle connection cannot make the next call fail."""
     connections = 0
 
     async def answer(writer: asyncio.StreamWriter) -> None:
@@ -158,14 +158,14 @@ async def test_a_connection_is_not_kept_for_the_next_call() -> None:
     assert connections == 3
 
 
-async def test_a_closed_client_says_so_in_its_own_way(server: Stub) -> None:
+async def test_a_closed_client_raises_its_own_error(server: Stub) -> None:
     it = client(server.url)
     await it.aclose()
     await it.aclose()
     assert (await failure(it)).category == "connection"
 
 
-async def test_what_cannot_be_written_as_json_is_told_without_the_request(server: Stub) -> None:
+async def test_what_cannot_be_written_as_json_is_reported_without_the_request(server: Stub) -> None:
     it = client(server.url)
     for wrong in ({"content": object()}, {"content": float("nan")}):
         with pytest.raises((TypeError, ValueError), match="cannot be written as JSON") as error:
@@ -186,7 +186,7 @@ async def test_cancellation_is_passed_on() -> None:
         await it.aclose()
 
 
-async def test_a_run_is_not_held_by_a_trickling_gateway(tmp_path: Any) -> None:
+async def test_a_run_is_not_held_up_by_a_trickling_gateway(tmp_path: Any) -> None:
     async with speaking(trickle.trickle) as url:
         gateway = GatewayConfig(base_url=url, user_id="ada", user_key=KEY, timeout_seconds=0.2)
         memory = MemoryConfig(mode="hybrid", explicit=True, gateway=gateway)

@@ -30,7 +30,7 @@ TOOL = {"type": "function", "function": {"name": "memory", "parameters": {"type"
 
 
 def completion(message: dict[str, Any]) -> dict[str, Any]:
-    """As the official client understands it: it checks that."""
+    """A completion, validated by the official client."""
     body = {
         "id": "chatcmpl-1",
         "object": "chat.completion",
@@ -59,7 +59,7 @@ async def reply(server: Stub, body: Any, tools: Any = ()) -> ProviderReply:
         await provider.aclose()
 
 
-async def test_what_is_asked(server: Stub) -> None:
+async def test_the_request(server: Stub) -> None:
     body = completion({"content": "Hello."})
     assert await reply(server, body, [TOOL]) == ProviderReply(text="Hello.")
     await reply(server, body)
@@ -70,7 +70,7 @@ async def test_what_is_asked(server: Stub) -> None:
     assert first.headers["content-type"] == "application/json"
 
 
-async def test_it_asks_as_the_official_client_does(server: Stub) -> None:
+async def test_its_requests_match_the_official_client(server: Stub) -> None:
     await reply(server, completion({"content": "Hello."}), [TOOL])
     async with openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key=API_KEY) as official:
         await official.chat.completions.create(
@@ -133,7 +133,7 @@ async def test_other_ways_to_write_arguments(
 
 
 @pytest.mark.parametrize("arguments", ["{", "[1]", "nonsense", "null", 5, [1]])
-async def test_arguments_that_are_no_object_are_told_to_the_model(
+async def test_arguments_that_are_not_an_object_are_reported_to_the_model(
     server: Stub, arguments: Any, tmp_path: Any
 ) -> None:
     message = {"role": "assistant", "tool_calls": [call("a", "session_search", arguments)]}
@@ -170,7 +170,7 @@ async def test_a_text_in_parts(server: Stub) -> None:
     [{}, {"choices": []}, {"choices": None}, {"choices": ["x"]}, {"choices": [{}]},
      {"choices": [{"message": "x"}]}, {"error": {"message": API_KEY}}, [1]],
 )  # fmt: skip
-async def test_what_is_no_completion(server: Stub, body: Any) -> None:
+async def test_malformed_completions(server: Stub, body: Any) -> None:
     with pytest.raises(ProviderError) as error:
         await reply(server, body)
     assert (error.value.category, error.value.status_code) == ("invalid_response", 200)

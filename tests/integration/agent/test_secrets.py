@@ -46,7 +46,7 @@ def echo(status: int, body: Any = None) -> Reply:
 
 
 def printed(it: Any, seen: set[int] | None = None) -> Iterator[str]:
-    """What a log or a debugger could print of an object of ours, and of what it holds."""
+    """Everything that a log or a debugger could print of one of our objects."""
     seen = set() if seen is None else seen
     if id(it) in seen:
         return
@@ -77,7 +77,7 @@ def clean(
     capfd: pytest.CaptureFixture[str],
     recwarn: pytest.WarningsRecorder,
 ) -> Iterator[None]:
-    """Whatever any library logs, prints or warns of, at any level, holds no key."""
+    """Checks that no log, output or warning of any library contains a key."""
     caplog.set_level(logging.DEBUG)
     for name in ("httpx", "httpcore", "agent", "asyncio"):
         caplog.set_level(logging.DEBUG, logger=name)
@@ -106,7 +106,7 @@ GATEWAYS: dict[str, Callable[[], Reply]] = {
 @pytest.mark.usefixtures("clean")
 @pytest.mark.parametrize("gateway", GATEWAYS)
 @pytest.mark.parametrize("provider", ["well", "wrong key", "gone"])
-async def test_nothing_that_is_printed_holds_a_key(
+async def test_nothing_that_is_printed_contains_a_key(
     command: Command, gateway: str, provider: str
 ) -> None:
     for path in ("search", "add", "flush"):
@@ -142,7 +142,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 @pytest.mark.usefixtures("clean")
-async def test_no_error_holds_a_key(command: Command) -> None:
+async def test_no_error_contains_a_key(command: Command) -> None:
     config = load_config(command.configure())
     assert config.memory.gateway is not None
     assert config.provider is not None
@@ -185,7 +185,7 @@ async def test_the_command_prints_no_key_even_with_all_logs_on(
 async def test_without_our_filter_the_libraries_would_print_them(
     command: Command, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So that the tests above cannot pass because nothing was logged."""
+    """Ensures that the tests above do not pass only because nothing was logged."""
     command.server.answer("POST", CHAT, echo(200, COMPLETION))
     model = OpenAIProvider(
         ProviderConfig(base_url=f"{command.server.url}/v1", model="m", api_key=API_KEY)
@@ -216,7 +216,7 @@ async def test_the_logs_of_others_are_left_alone(
     assert "HTTP Request: GET" in caplog.text
 
 
-def test_a_configuration_with_keys_in_the_wrong_places_is_told_without_them(
+def test_keys_in_the_wrong_places_of_a_configuration_are_not_printed(
     tmp_path: Path,
 ) -> None:
     good = {"baseUrl": "http://h", "userId": "ada", "userKey": KEY}

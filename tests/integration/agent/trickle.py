@@ -1,4 +1,4 @@
-"""Servers that answer in ways that a well-behaved one does not."""
+"""Servers that misbehave in their answers."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -10,7 +10,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
 @asynccontextmanager
 async def speaking(speak: Speak) -> AsyncIterator[str]:
-    """The URL of a server that reads a request and then says whatever `speak` says."""
+    """The URL of a server that reads a request and then runs `speak`."""
     tasks: set[asyncio.Task[None]] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -38,7 +38,7 @@ async def speaking(speak: Speak) -> AsyncIterator[str]:
 
 
 async def trickle(writer: asyncio.StreamWriter) -> None:
-    """A valid answer, a space at a time, without an end."""
+    """A valid answer, one space at a time, without an end."""
     writer.write(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
     while True:
         writer.write(b"1\r\n \r\n")
@@ -55,7 +55,7 @@ async def trickle_headers(writer: asyncio.StreamWriter) -> None:
 
 
 async def flood(writer: asyncio.StreamWriter) -> None:
-    """As much as one reads."""
+    """An endless answer."""
     writer.write(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
     while True:
         writer.write(b"10000\r\n" + b"[" * 0x10000 + b"\r\n")

@@ -27,7 +27,7 @@ def store() -> Store:
 
 @pytest.fixture
 def trouble() -> Troubled:
-    """What stands before the example plugin, and can make it fail."""
+    """The layer in front of the example plugin that can make it fail."""
     return Troubled()
 
 
@@ -45,7 +45,7 @@ def serve(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Serve]:
-    """Serve the example plugin, less what is named; the answer is the command, aimed at it."""
+    """Serve the example plugin without the named features; returns the command for it."""
     monkeypatch.chdir(tmp_path)
     with ExitStack() as stack:
 

@@ -1,4 +1,4 @@
-"""The in-memory plugin of the harness behind a port, with what it stores within reach."""
+"""The in-memory plugin of the harness on a port, with access to its store."""
 
 import socket
 import threading
@@ -73,10 +73,10 @@ def at_peace(*_: object) -> None:
 
 
 class Troubled:
-    """An ASGI application before another, that answers some requests by itself.
+    """An ASGI application in front of another that answers some requests itself.
 
-    `trouble` is given the path and the body of a request, and answers with a status, a JSON
-    object and headers, or with None to let the request pass.
+    `trouble` gets the path and the body of a request, and returns a status, a JSON object and
+    headers, or None to pass the request on.
     """
 
     def __init__(self) -> None:

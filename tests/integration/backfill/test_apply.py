@@ -1,4 +1,4 @@
-"""`-apply` on a plugin that refuses, tires, vanishes, lies or was replaced."""
+"""`-apply` to a plugin that refuses, slows down, disappears, lies or was replaced."""
 
 import json
 from collections import Counter
@@ -31,21 +31,21 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rejects(outcome: Outcome) -> list[dict[str, str]]:
-    """The lines of the file that the closing lines name."""
+    """The lines of the rejects file that the output names."""
     path = Path(outcome.report["rejects_file"])
     assert str(path) in outcome.out
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def written(trouble: Troubled) -> int:
-    """How many requests wrote something since the last look."""
+    """How many write requests there were since the last call."""
     count = sum(path.endswith(("/memories", "/batch")) for path in trouble.paths)
     trouble.paths.clear()
     return count
 
 
 @pytest.mark.parametrize("without", [(), EXTENSIONS])
-def test_what_the_plugin_refuses_is_rejected_and_the_rest_goes_on(
+def test_rows_that_the_plugin_refuses_are_rejected_and_the_rest_is_copied(
     legacy: LegacyDatabase, serve: Serve, store: Store, without: tuple[str, ...]
 ) -> None:
     workspace, other = legacy.workspace(), legacy.workspace()
@@ -102,7 +102,7 @@ def test_a_batch_that_is_too_large_is_halved(
     assert rejects(applied)[0]["reason"].startswith("refused by the plugin: 413")
 
 
-def test_one_row_that_the_plugin_chokes_on_does_not_stop_the_others(
+def test_a_row_that_makes_the_plugin_fail_does_not_stop_the_others(
     legacy: LegacyDatabase, serve: Serve, store: Store, trouble: Troubled
 ) -> None:
     workspace = legacy.workspace()
@@ -139,7 +139,7 @@ def test_a_busy_plugin_slows_it_down_and_it_says_why(
     assert f"slowing down: the queue is full (status {status})" in applied.err
 
 
-def test_writes_of_a_batch_that_the_store_could_not_take_yet_are_not_rejected(
+def test_writes_of_a_batch_that_were_unavailable_are_not_rejected(
     legacy: LegacyDatabase, serve: Serve, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     legacy.memories(legacy.workspace(), *(f"note {number}" for number in range(6)))
@@ -159,7 +159,7 @@ def test_writes_of_a_batch_that_the_store_could_not_take_yet_are_not_rejected(
     assert "slowing down" in applied.err
 
 
-def test_a_store_that_takes_none_of_a_batch_for_long_ends_the_run(
+def test_a_store_that_accepts_nothing_for_long_ends_the_run(
     legacy: LegacyDatabase, serve: Serve, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     legacy.memories(legacy.workspace(), "one", "two")
@@ -175,7 +175,7 @@ def test_a_store_that_takes_none_of_a_batch_for_long_ends_the_run(
 
 
 @pytest.mark.parametrize("without", [("list",), EXTENSIONS, ("batch",), ()])
-def test_a_plugin_that_stays_away_ends_the_run_and_the_same_command_goes_on(
+def test_a_plugin_that_stays_down_ends_the_run_and_the_same_command_continues(
     legacy: LegacyDatabase, serve: Serve, store: Store, trouble: Troubled, without: tuple[str, ...]
 ) -> None:
     legacy.fill(300, legacy.workspace(), legacy.workspace())
@@ -196,7 +196,7 @@ def test_a_plugin_that_stays_away_ends_the_run_and_the_same_command_goes_on(
     went_on = backfill("-apply")
     assert went_on.code == 0, went_on.err
     assert len(store.home) == went_on.report["written"] == 300
-    # A chunk of the journal may be half done; what the plugin lists is known to the row.
+    # A chunk of the journal may be half done; with `list`, every row is known.
     assert went_on.report["unchanged"] >= (there if "list" not in without else 1)
     assert backfill("-verify", "--no-extras").code == 0
 

@@ -1,4 +1,4 @@
-"""What is said, and with which exit code, before anything is touched."""
+"""Errors that are reported before anything is changed, and their exit codes."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def test_a_degraded_plugin_is_exit_3(
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_an_address_that_is_no_plugins_is_exit_2(
+def test_an_address_without_a_plugin_is_exit_2(
     serve: Serve, trouble: Troubled, legacy: LegacyDatabase, tmp_path: Path, mode: str
 ) -> None:
     url = f"{serve().plugin_url}/v1"
@@ -74,7 +74,9 @@ def test_a_database_that_is_not_there_is_exit_3(serve: Serve, tmp_path: Path, mo
     assert "hunter2" not in outcome.err + str(outcome.report)
 
 
-def test_a_host_name_that_cannot_be_resolved_is_said_in_words(serve: Serve, tmp_path: Path) -> None:
+def test_a_host_name_that_cannot_be_resolved_is_reported_in_words(
+    serve: Serve, tmp_path: Path
+) -> None:
     url = "postgresql://operator:hunter2@no-such-host.invalid/platform"
     outcome = Command(url, serve().plugin_url, tmp_path)("-dry-run")
     assert outcome.code == 3

@@ -1,4 +1,4 @@
-"""What verify counts and says, on plugins that were filled by others or tampered with."""
+"""What verify counts and reports for plugins that were filled or changed by others."""
 
 import re
 from collections.abc import Iterable
@@ -105,7 +105,7 @@ def test_a_plugin_that_sends_null_for_nothing_is_verified_to_the_end(
 @pytest.mark.parametrize(
     "answer", [Trouble(200, {"memories": "?"}), refusing(400, "bad_request")], ids=["shape", "400"]
 )
-def test_a_plugin_that_breaks_the_contract_is_not_an_exit_code_that_promises_more(
+def test_a_plugin_that_violates_the_contract_has_its_own_exit_code(
     legacy: LegacyDatabase, serve: Serve, trouble: Troubled, answer: Trouble
 ) -> None:
     legacy.memory(legacy.workspace())
@@ -171,7 +171,7 @@ class StopWords(Store):
     ],
     ids=["finds nothing", "stop words", "no words", "no spaces", "short words"],
 )
-def test_a_row_is_not_called_missing_where_a_search_proves_nothing(
+def test_a_row_is_not_called_missing_if_a_search_proves_nothing(
     legacy: LegacyDatabase, serve: Serve, store: Store, trouble: Troubled, content: str
 ) -> None:
     workspace = legacy.workspace()
@@ -236,7 +236,7 @@ def test_a_row_that_this_tool_rejects_is_not_said_to_fit_no_plugin(
     assert "any plugin" not in verified.out
 
 
-def test_one_of_a_thing_is_said_as_one(legacy: LegacyDatabase, serve: Serve) -> None:
+def test_a_count_of_one_is_singular(legacy: LegacyDatabase, serve: Serve) -> None:
     legacy.memory(legacy.workspace())
     backfill = serve()
     said = "".join(backfill(mode).out for mode in ("-dry-run", "-apply", "-verify"))
@@ -248,7 +248,7 @@ def test_one_of_a_thing_is_said_as_one(legacy: LegacyDatabase, serve: Serve) -> 
 
 
 def copy_with_its_own_time(store: Store, workspace: UUID, ids: Iterable[UUID]) -> None:
-    """What another tool did: the rows under their ids, with the time of the copy."""
+    """Copy the rows like another tool: with their ids, but with the time of the copy."""
     name = f"workspace:{workspace}"
     store.put_namespace(name, NamespaceUpsert(kind="workspace"))
     for number, id_ in enumerate(ids):
@@ -261,7 +261,7 @@ def times(store: Store) -> set[datetime]:
 
 
 @pytest.mark.parametrize("without", [(), ("list",)])
-def test_rows_with_the_time_of_an_earlier_copy_are_noticed_and_no_mismatch(
+def test_rows_with_the_time_of_an_earlier_copy_are_reported_but_not_a_mismatch(
     legacy: LegacyDatabase, serve: Serve, store: Store, without: tuple[str, ...]
 ) -> None:
     workspace = legacy.workspace()
@@ -332,7 +332,7 @@ def test_a_run_that_dies_while_it_corrects_a_time_loses_nothing(
     assert times(store) == {NOON}
 
 
-def test_a_write_that_the_plugin_refuses_costs_no_row_that_is_there(
+def test_a_refused_write_loses_no_existing_row(
     legacy: LegacyDatabase, serve: Serve, store: Store, trouble: Troubled
 ) -> None:
     workspace = legacy.workspace()

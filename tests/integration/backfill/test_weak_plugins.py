@@ -1,4 +1,4 @@
-"""Plugins that offer less: what can still be copied, what can still be proven, what is said."""
+"""Plugins with fewer features: what can still be copied and proven, and what is reported."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ NOTHING = ("embedding", "fts", "ttl", "pin", "propagation", "batch", "list")
 
 
 def contents(store: Store, namespace: str) -> list[str]:
-    """The newest first, as an agent reads them."""
+    """The contents, newest first, as an agent reads them."""
     found = store.search(SearchRequest(namespaces=[namespace], limit=100))
     return [memory.content for memory in found]
 
@@ -36,7 +36,7 @@ def test_every_row_is_copied_whatever_the_plugin_offers(
     assert "safe to cut over" in verified.out
 
 
-def test_created_at_is_carried_by_batch(legacy: LegacyDatabase, serve: Serve, store: Store) -> None:
+def test_batch_keeps_created_at(legacy: LegacyDatabase, serve: Serve, store: Store) -> None:
     workspace = legacy.workspace()
     legacy.fill(20, workspace)
     serve()("-apply")
@@ -79,7 +79,7 @@ def test_a_namespace_too_large_for_one_search_is_proven_by_its_words(
     }
 
 
-def test_a_plugin_that_knows_meaning_only_is_asked_by_meaning(
+def test_a_plugin_with_only_embeddings_is_searched_by_embedding(
     legacy: LegacyDatabase, serve: Serve
 ) -> None:
     legacy.execute("ALTER TABLE agent_memories ADD embedding float4[]")
@@ -98,7 +98,7 @@ def test_a_plugin_that_knows_meaning_only_is_asked_by_meaning(
     assert "embedding searches" in verified.out
 
 
-def test_a_plugin_with_nothing_is_told_what_it_could_not_prove(
+def test_what_cannot_be_proven_on_a_minimal_plugin_is_reported(
     legacy: LegacyDatabase, serve: Serve
 ) -> None:
     workspace = legacy.workspace()
@@ -146,7 +146,7 @@ def test_contents_without_words_are_copied_and_proven(
     assert verified.report["matched"] == 121, verified.out
 
 
-def test_what_the_capabilities_allow_is_carried_and_nothing_else(
+def test_only_fields_of_listed_capabilities_are_copied(
     legacy: LegacyDatabase, serve: Serve, store: Store
 ) -> None:
     workspace = legacy.workspace()

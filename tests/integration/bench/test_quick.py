@@ -1,4 +1,4 @@
-"""The instruments run: a real server, a real plugin, load over HTTP and pgbench beside it."""
+"""The benchmarks run: a real server, a real plugin, load over HTTP and pgbench."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A stub plugin for each test, and a client that does not hear the environment."""
+"""A stub plugin for each test, and a client that ignores the environment."""
 
 import tempfile
 from collections.abc import AsyncIterator, Iterator

@@ -1,6 +1,6 @@
-"""A plugin that answers as it is told: well, badly, late or not at all.
+"""A plugin with scripted answers: correct, wrong, late or none.
 
-It speaks HTTP/1.1 over a real socket, so that a connection can be cut wherever a test wants it.
+It uses HTTP/1.1 over a real socket, so that a test can cut a connection anywhere.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ class Reply:
     body: Any = b""
     headers: dict[str, str] = field(default_factory=dict)
     never: bool = False
-    """Take the request and say nothing."""
+    """Accept the request and never answer."""
     cut: bool = False
     """Reset the connection in the middle of the body."""
     hang_up: bool = False
@@ -63,7 +63,7 @@ class Request:
 
 
 class Stub:
-    """`answer` says what comes next for a method and a path; the last one stays."""
+    """`answer` sets the next replies for a method and a path; the last one is repeated."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -90,7 +90,7 @@ class Stub:
             await self._arrival.wait_for(lambda: len(self.requests) >= count)
 
     async def drop(self) -> None:
-        """Reset the connections, those that wait for an answer included."""
+        """Reset the connections, including those waiting for an answer."""
         for writer in self._connections.values():
             writer.transport.abort()
         await asyncio.gather(*self._connections)

@@ -1,4 +1,4 @@
-"""Three failures in a row and the plugin is left alone for a minute, then asked once."""
+"""After three failures in a row the plugin gets no requests for a minute, then one probe."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -26,7 +26,7 @@ FOUND = Reply(body={"memories": []})
 
 
 class Clock:
-    """Time that passes when a test says so."""
+    """A clock that the test controls."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -100,7 +100,7 @@ async def test_timeouts_count(client: MemoryClient, stub: Stub, breaker: Breaker
     assert state(breaker) == "open"
 
 
-async def test_nobody_there_counts(breaker: Breaker) -> None:
+async def test_a_refused_connection_counts(breaker: Breaker) -> None:
     async with serving() as gone:
         pass
     async with MemoryClient(gone.url, timeout=20, attempts=1, breaker=breaker) as client:
@@ -108,7 +108,7 @@ async def test_nobody_there_counts(breaker: Breaker) -> None:
     assert state(breaker) == "open"
 
 
-async def test_a_call_counts_once_however_often_it_was_repeated(
+async def test_a_call_counts_once_however_often_it_was_retried(
     stub: Stub, breaker: Breaker
 ) -> None:
     stub.answer("POST", "/v1/search", failure(500))
@@ -133,7 +133,7 @@ async def test_any_other_answer_ends_the_count(
     assert state(breaker) == "closed"
 
 
-async def test_an_answer_that_breaks_the_contract_is_a_sign_of_life(
+async def test_an_answer_that_violates_the_contract_ends_the_count(
     client: MemoryClient, stub: Stub, breaker: Breaker
 ) -> None:
     stub.answer("POST", "/v1/search", failure(500), failure(500), Reply(body=b"?"), failure(500))
@@ -185,7 +185,7 @@ async def test_a_probe_is_one_request(stub: Stub, breaker: Breaker, clock: Clock
     assert len(stub.asked("POST", "/v1/search")) == 3 * 3 + 1
 
 
-async def test_while_the_probe_is_on_its_way_others_fail_at_once(
+async def test_while_the_probe_is_in_flight_other_calls_fail_at_once(
     client: MemoryClient, stub: Stub, clock: Clock
 ) -> None:
     stub.answer("POST", "/v1/search", failure(500))
@@ -199,12 +199,12 @@ async def test_while_the_probe_is_on_its_way_others_fail_at_once(
     probe.cancel()
     with pytest.raises(asyncio.CancelledError):
         await probe
-    # A probe that was cancelled says nothing: the next call is the probe.
+    # A cancelled probe proves nothing: the next call is the probe.
     stub.answer("POST", "/v1/search", FOUND)
     await client.search(SEARCH)
 
 
-async def test_a_failure_from_before_does_not_prolong_the_rest(
+async def test_an_earlier_failure_does_not_prolong_the_pause(
     client: MemoryClient, stub: Stub, breaker: Breaker, clock: Clock
 ) -> None:
     stub.answer("POST", "/v1/search", Reply(never=True))

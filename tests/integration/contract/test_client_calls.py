@@ -280,7 +280,7 @@ async def test_listing_passes_order_kinds_and_filter_to_every_page(
     assert second == first | {"cursor": "two"}
 
 
-async def test_a_plain_listing_asks_for_nothing_that_old_plugins_do_not_know(
+async def test_a_plain_listing_sends_nothing_that_old_plugins_do_not_know(
     client: MemoryClient, stub: Stub
 ) -> None:
     stub.answer("POST", "/v1/memories/list", Reply(body={"memories": []}))
@@ -343,7 +343,7 @@ async def test_health_with_null_lists_names_nothing(client: MemoryClient, stub: 
     assert not await client.supports("list")
 
 
-async def test_names_that_nobody_knows_are_ignored(client: MemoryClient, stub: Stub) -> None:
+async def test_unknown_names_are_ignored(client: MemoryClient, stub: Stub) -> None:
     stub.answer(
         "GET", "/v1/health", Reply(body=HEALTH | {"capabilities": ["dreams"], "extensions": ["x"]})
     )
@@ -365,7 +365,7 @@ async def test_names_that_nobody_knows_are_ignored(client: MemoryClient, stub: S
         (lambda it: anext(it.list_memories(["team:1"], page_size=1001)), "limit"),
     ],
 )
-async def test_what_cannot_be_right_is_refused_before_it_is_sent(
+async def test_invalid_requests_are_refused_before_they_are_sent(
     client: MemoryClient, stub: Stub, call: Callable[[MemoryClient], Awaitable[Any]], field: str
 ) -> None:
     with pytest.raises(BadRequest, match=rf"^{field}"):

@@ -1,4 +1,4 @@
-"""Whatever goes wrong on the way becomes one of our exceptions, and says what."""
+"""Every failure becomes one of our exceptions and says what went wrong."""
 
 import asyncio
 import inspect
@@ -31,13 +31,13 @@ WRITE = MemoryWrite(content="hello", kind="fact", source="agent")
 
 
 async def search(stub: Stub, reply: Reply, **options: Any) -> Any:
-    """One search, made once, that gets this reply."""
+    """One search without retries that gets this reply."""
     stub.answer("POST", "/v1/search", reply)
     async with MemoryClient(stub.url, attempts=1, **{"timeout": 20} | options) as client:
         return await client.search(SEARCH)
 
 
-async def test_an_answer_that_does_not_come_is_a_timeout(either_stub: Stub) -> None:
+async def test_a_missing_answer_is_a_timeout(either_stub: Stub) -> None:
     with pytest.raises(Timeout):
         await search(either_stub, Reply(never=True), timeout=0.05)
 
@@ -50,7 +50,7 @@ async def test_the_caller_can_give_one_call_another_deadline(
         await client.search(SEARCH, timeout=0.05)
 
 
-async def test_no_time_left_is_a_timeout_that_is_not_the_plugins(
+async def test_no_time_left_is_a_timeout_that_does_not_count_against_the_plugin(
     client: MemoryClient, stub: Stub
 ) -> None:
     for _ in range(5):
@@ -73,7 +73,7 @@ async def test_many_timeouts_leave_the_client_usable(stub: Stub) -> None:
             assert (await client.search(SEARCH)).memories == []
 
 
-async def test_nobody_there_is_unavailable(tmp_path: Any) -> None:
+async def test_a_refused_connection_is_unavailable(tmp_path: Any) -> None:
     async with serving() as gone:
         pass
     for url in (gone.url, f"unix:{tmp_path}/none.sock"):
@@ -176,7 +176,7 @@ async def test_an_error_that_is_too_large_is_not_read_either(stub: Stub) -> None
             await client.search(SEARCH)
 
 
-async def test_an_unknown_field_of_an_answer_may_hold_anything(stub: Stub) -> None:
+async def test_an_unknown_field_of_an_answer_may_contain_anything(stub: Stub) -> None:
     answer = await search(stub, Reply(body={"memories": [], "later": ["\ud800", {"a": 1}]}))
     assert answer.memories == []
 
@@ -195,7 +195,7 @@ async def test_health_of_a_plugin_whose_store_is_down(client: MemoryClient, stub
     assert error.value.retry_after == 60
 
 
-async def test_details_of_an_error_are_there(client: MemoryClient, stub: Stub) -> None:
+async def test_details_of_an_error_are_kept(client: MemoryClient, stub: Stub) -> None:
     body = {"code": "bad_request", "message": "limit: no", "details": {"field": "limit"}}
     stub.answer("POST", "/v1/search", Reply(400, body))
     with pytest.raises(BadRequest) as error:

@@ -1,4 +1,4 @@
-"""The client learns what the plugin can do and cuts its requests to fit."""
+"""The client learns what the plugin supports and reduces its requests to that."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -97,7 +97,7 @@ async def test_a_field_of_a_missing_capability_is_left_out(
     assert told == [LeftOut("write", (field,))]
 
 
-async def test_a_batch_is_cut_write_by_write_and_told_once(
+async def test_a_batch_is_reduced_write_by_write_and_reported_once(
     client: MemoryClient, stub: Stub, told: list[LeftOut]
 ) -> None:
     stub.answer("GET", "/v1/health", health("fts"))
@@ -123,16 +123,14 @@ async def test_the_ttl_of_a_namespace_is_left_out(
     assert [it.operation for it in told] == ["put_namespace", "patch_namespace"]
 
 
-async def test_a_patch_of_which_nothing_would_be_left_is_refused(
-    client: MemoryClient, stub: Stub
-) -> None:
+async def test_a_patch_that_would_become_empty_is_refused(client: MemoryClient, stub: Stub) -> None:
     stub.answer("GET", "/v1/health", health("fts"))
     with pytest.raises(BadRequest, match="ttl"):
         await client.patch_namespace("team:1", NamespacePatch(expires_at=LATER))
     assert stub.asked("PATCH", "/v1/namespaces/team:1") == []
 
 
-async def test_what_says_nothing_is_left_out_without_a_word(
+async def test_fields_without_effect_are_left_out_silently(
     client: MemoryClient, stub: Stub, told: list[LeftOut]
 ) -> None:
     stub.answer("GET", "/v1/health", health())
@@ -171,7 +169,7 @@ async def test_a_capability_that_appears_later_is_used(stub: Stub) -> None:
     assert "embedding" in stub.asked("POST", "/v1/search")[-1].json
 
 
-async def test_asking_health_teaches_the_client_at_once(client: MemoryClient, stub: Stub) -> None:
+async def test_a_health_call_updates_the_client_at_once(client: MemoryClient, stub: Stub) -> None:
     stub.answer("GET", "/v1/health", health("fts"), health("fts", "embedding"))
     assert not await client.supports("embedding")
     await client.health()
@@ -197,7 +195,7 @@ async def test_a_failed_refresh_leaves_what_is_known(stub: Stub) -> None:
 
 
 @pytest.mark.parametrize("trouble", [failure(500), Reply(404), Reply(body=b"?")])
-async def test_a_plugin_that_cannot_say_is_sent_everything(
+async def test_a_plugin_with_unknown_capabilities_is_sent_everything(
     client: MemoryClient, stub: Stub, told: list[LeftOut], trouble: Reply
 ) -> None:
     stub.answer("GET", "/v1/health", trouble)
@@ -206,7 +204,7 @@ async def test_a_plugin_that_cannot_say_is_sent_everything(
     assert told == []
 
 
-async def test_a_plugin_that_does_not_say_in_time_is_sent_everything(
+async def test_a_plugin_that_is_slow_to_report_is_sent_everything(
     client: MemoryClient, stub: Stub
 ) -> None:
     stub.answer("GET", "/v1/health", Reply(never=True))
@@ -214,7 +212,7 @@ async def test_a_plugin_that_does_not_say_in_time_is_sent_everything(
     assert "embedding" in stub.requests[-1].json
 
 
-async def test_trouble_with_the_question_does_not_open_the_breaker(
+async def test_a_failed_health_request_does_not_open_the_breaker(
     client: MemoryClient, stub: Stub
 ) -> None:
     stub.answer("GET", "/v1/health", failure(500))
@@ -222,7 +220,9 @@ async def test_trouble_with_the_question_does_not_open_the_breaker(
         await client.search(HYBRID)
 
 
-async def test_supports_tells_when_it_cannot_know(client: MemoryClient, stub: Stub) -> None:
+async def test_supports_raises_if_the_plugin_does_not_answer(
+    client: MemoryClient, stub: Stub
+) -> None:
     stub.answer("GET", "/v1/health", failure(503, message="store is down"))
     with pytest.raises(Unavailable, match="store is down"):
         await client.supports("embedding")
@@ -284,7 +284,7 @@ async def test_what_an_extension_adds_is_not_sent_to_a_plugin_without_it(
 
 
 @pytest.mark.parametrize("name", NEEDS)
-async def test_a_plugin_that_cannot_say_is_not_asked_for_an_extension(
+async def test_a_plugin_with_unknown_extensions_is_not_sent_any(
     client: MemoryClient, stub: Stub, name: str
 ) -> None:
     stub.answer("GET", "/v1/health", failure(503, message="store is down"))
@@ -293,7 +293,7 @@ async def test_a_plugin_that_cannot_say_is_not_asked_for_an_extension(
     assert {it.path for it in stub.requests} == {"/v1/health"}
 
 
-async def test_what_the_extensions_leave_as_it_was_needs_none(
+async def test_requests_without_extension_fields_need_no_extension(
     client: MemoryClient, stub: Stub
 ) -> None:
     stub.answer("GET", "/v1/health", health("fts"))

@@ -1,4 +1,4 @@
-"""A request is repeated only where a repeat cannot duplicate, and never past the deadline."""
+"""A request is retried only if a retry cannot duplicate anything, and never past the deadline."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -110,7 +110,7 @@ TROUBLES = {
 
 @pytest.mark.parametrize("trouble", TROUBLES)
 @pytest.mark.parametrize("name", REPEATED)
-async def test_what_cannot_duplicate_is_repeated(
+async def test_requests_that_cannot_duplicate_are_retried(
     client: MemoryClient, stub: Stub, name: str, trouble: str
 ) -> None:
     method, path, reply, call = REPEATED[name]
@@ -122,7 +122,7 @@ async def test_what_cannot_duplicate_is_repeated(
 
 @pytest.mark.parametrize("trouble", TROUBLES)
 @pytest.mark.parametrize("name", ONCE)
-async def test_what_could_duplicate_is_never_repeated(
+async def test_requests_that_could_duplicate_are_never_retried(
     client: MemoryClient, stub: Stub, name: str, trouble: str
 ) -> None:
     method, path, call = ONCE[name]
@@ -141,14 +141,14 @@ async def test_the_client_gives_up_after_its_attempts(stub: Stub) -> None:
 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 413])
-async def test_a_refusal_is_not_repeated(client: MemoryClient, stub: Stub, status: int) -> None:
+async def test_a_refusal_is_not_retried(client: MemoryClient, stub: Stub, status: int) -> None:
     stub.answer("POST", "/v1/search", failure(status, "bad_request"))
     with pytest.raises((BadRequest, Forbidden, NotFound)):
         await client.search(SearchRequest(namespaces=["team:1"]))
     assert len(stub.asked("POST", "/v1/search")) == 1
 
 
-async def test_a_supplied_id_is_the_same_in_every_repeat_and_new_in_every_call(
+async def test_a_supplied_id_is_the_same_in_every_retry_and_new_in_every_call(
     client: MemoryClient, stub: Stub
 ) -> None:
     stub.answer("POST", WRITES, failure(503), WRITTEN)
@@ -165,7 +165,7 @@ async def test_a_supplied_id_does_not_replace_the_callers(client: MemoryClient, 
     assert stub.asked("POST", WRITES)[0].json["id"] == str(ID)
 
 
-async def test_a_namespace_that_is_gone_when_delete_is_repeated_counts_as_deleted(
+async def test_a_namespace_that_is_gone_when_delete_is_retried_counts_as_deleted(
     client: MemoryClient, stub: Stub
 ) -> None:
     path = "/v1/namespaces/team:1"
@@ -191,7 +191,7 @@ async def test_retry_after_is_waited_for(client: MemoryClient, stub: Stub, statu
     assert asyncio.get_running_loop().time() - before >= 1
 
 
-async def test_a_wait_longer_than_the_deadline_is_not_begun(
+async def test_a_wait_longer_than_the_deadline_is_not_started(
     client: MemoryClient, stub: Stub
 ) -> None:
     stub.answer("POST", "/v1/search", failure(503, Retry_After="3600"))
@@ -202,7 +202,7 @@ async def test_a_wait_longer_than_the_deadline_is_not_begun(
     assert len(stub.asked("POST", "/v1/search")) == 1
 
 
-async def test_repeats_share_the_callers_deadline(client: MemoryClient, stub: Stub) -> None:
+async def test_retries_share_the_callers_deadline(client: MemoryClient, stub: Stub) -> None:
     stub.answer("POST", "/v1/search", failure(503), Reply(never=True))
     with pytest.raises(Timeout):
         await client.search(SearchRequest(namespaces=["team:1"]), timeout=0.5)

@@ -1,4 +1,4 @@
-"""No exception, log line or repr holds memory content or the token."""
+"""No exception, log line or repr contains memory content or the token."""
 
 import logging
 import traceback
@@ -29,7 +29,7 @@ SEARCH = SearchRequest(namespaces=["team:1"], query=CONTENT)
 
 @pytest.fixture(autouse=True)
 def logs(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """Whatever any library logs, at any level, holds no secret."""
+    """Checks that no library logs a secret, at any level."""
     with caplog.at_level(logging.DEBUG):
         yield
     # What the test itself logged: `caplog.text` begins anew when the test has ended.
@@ -39,7 +39,7 @@ def logs(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 
 
 def everything_of(error: BaseException) -> str:
-    """All that a handler could print of an exception, and of those behind it."""
+    """Everything that a handler could print of an exception and its causes."""
     parts = [repr(error), str(error), repr(vars(error)), *traceback.format_exception(error)]
     behind = (error.__cause__, error.__context__)
     parts += [everything_of(it) for it in behind if it is not None]
@@ -47,7 +47,7 @@ def everything_of(error: BaseException) -> str:
 
 
 def echo(status: int, text: str) -> Reply:
-    """A plugin that gives back in its error what it was sent."""
+    """A plugin that echoes the request in its error."""
     return Reply(status, {"code": "bad_request", "message": text, "details": {text: [text, 1]}})
 
 
@@ -62,7 +62,7 @@ REPLIES = {
 
 
 @pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES)
-async def test_an_exception_holds_no_secret(stub: Stub, reply: Reply) -> None:
+async def test_an_exception_contains_no_secret(stub: Stub, reply: Reply) -> None:
     for path in ("/v1/search", "/v1/memories/batch", "/v1/namespaces/team:1/memories"):
         stub.answer("POST", path, reply)
     async with MemoryClient(stub.url, timeout=20, token=TOKEN, attempts=1) as client:
@@ -85,7 +85,7 @@ async def test_what_the_plugin_says_is_otherwise_kept(stub: Stub) -> None:
             await client.search(SEARCH)
 
 
-async def test_a_timeout_and_a_refused_connection_hold_no_secret(stub: Stub) -> None:
+async def test_a_timeout_and_a_refused_connection_contain_no_secret(stub: Stub) -> None:
     async with serving() as gone:
         pass
     stub.answer("POST", "/v1/search", Reply(never=True))
@@ -97,7 +97,7 @@ async def test_a_timeout_and_a_refused_connection_hold_no_secret(stub: Stub) -> 
         assert CONTENT not in everything_of(error.value)
 
 
-async def test_no_repr_holds_the_token(stub: Stub) -> None:
+async def test_no_repr_contains_the_token(stub: Stub) -> None:
     async with MemoryClient(stub.url, timeout=20, token=TOKEN) as client:
         await client.health()
         assert stub.requests[0].headers["authorization"] == f"Bearer {TOKEN}"

@@ -34,7 +34,7 @@ async def read_request(reader: asyncio.StreamReader) -> bytes:
 
 
 class Server:
-    """Answers every request on a connection with what it is given; counts connections."""
+    """Sends the given answers to every request; counts connections."""
 
     def __init__(self, *pieces: bytes, close: bool = False) -> None:
         self.pieces = pieces
@@ -98,7 +98,7 @@ async def test_a_method_that_usually_has_a_body_says_that_it_has_none(
     assert (b"Content-Length: 0" in server.requests[0]) == length
 
 
-async def test_what_may_not_stand_in_a_request_line_is_encoded() -> None:
+async def test_characters_not_allowed_in_a_request_line_are_encoded() -> None:
     server = Server(OK)
     async with client_of(server) as client:
         await client.request("GET", "/a b\r\nX: y/%2F/ü?q=1#2", {})
@@ -112,7 +112,7 @@ async def test_a_header_with_a_line_break_is_refused() -> None:
             await client.request("GET", "/", {"X": "a\r\nY: b"})
 
 
-async def test_requests_at_once_have_a_connection_each() -> None:
+async def test_concurrent_requests_have_a_connection_each() -> None:
     server = Server(OK)
     async with client_of(server) as client:
         answers = await asyncio.gather(*(get(client) for _ in range(5)))
@@ -163,14 +163,14 @@ async def test_an_answer_that_ends_with_the_connection_is_whole() -> None:
     ],
     ids=["close", "old", "too much"],
 )
-async def test_a_connection_that_cannot_be_used_again_is_not(answer: bytes) -> None:
+async def test_a_connection_that_cannot_be_reused_is_closed(answer: bytes) -> None:
     server = Server(answer)
     async with client_of(server) as client:
         assert [(await get(client)).status for _ in range(3)] == [204] * 3
     assert server.connections == 3
 
 
-async def test_bytes_that_nobody_asked_for_end_the_connection() -> None:
+async def test_unsolicited_bytes_end_the_connection() -> None:
     closed = asyncio.Event()
 
     async def chatty(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -209,13 +209,13 @@ async def test_bytes_that_nobody_asked_for_end_the_connection() -> None:
         (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000,),
     ],
 )
-async def test_half_an_answer_or_none_is_an_interruption(pieces: tuple[bytes, ...]) -> None:
+async def test_a_partial_or_missing_answer_is_an_interruption(pieces: tuple[bytes, ...]) -> None:
     async with client_of(Server(*pieces, close=True)) as client:
         with pytest.raises(Interrupted):
             await get(client)
 
 
-async def test_a_compressed_answer_that_nobody_asked_for_is_read() -> None:
+async def test_an_unrequested_compressed_answer_is_read() -> None:
     packed = gzip.compress(b"ok" * 50)
     head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
     async with client_of(Server(head + packed)) as client:
@@ -226,7 +226,7 @@ async def test_a_compressed_answer_that_nobody_asked_for_is_read() -> None:
 
 
 @pytest.mark.parametrize("encoding", [b"gzip", b"br"])
-async def test_an_answer_that_cannot_be_decoded_is_said_to_be(encoding: bytes) -> None:
+async def test_an_answer_that_cannot_be_decoded_is_reported(encoding: bytes) -> None:
     answer = OK.replace(b"\r\n\r\n", b"\r\nContent-Encoding: " + encoding + b"\r\n\r\n")
     async with client_of(Server(answer)) as client:
         with pytest.raises(Undecodable):
@@ -250,13 +250,13 @@ async def test_an_answer_is_read_up_to_the_limit_and_no_further(answer: bytes) -
             await get(client)
 
 
-async def test_a_port_where_nobody_listens_is_not_connected() -> None:
+async def test_a_closed_port_is_not_connected() -> None:
     client = HttpTransport(Address.parse("http://127.0.0.1:1"))
     with pytest.raises(NotConnected):
         await get(client)
 
 
-async def test_a_name_that_nobody_has_is_not_connected() -> None:
+async def test_an_unknown_host_name_is_not_connected() -> None:
     client = HttpTransport(Address.parse("http://nobody.invalid"))
     with pytest.raises(NotConnected):
         await get(client)

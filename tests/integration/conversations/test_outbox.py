@@ -1,4 +1,4 @@
-"""The plugin was away: it is told everything, in order, once, and as soon as it is back."""
+"""The plugin was down: once it is back it gets everything, in order, exactly once."""
 
 import asyncio
 import json
@@ -58,7 +58,7 @@ SELECT 'write', group_id, id FROM message ORDER BY sequence, group_id
 
 
 class Watched:
-    """A plugin that notes every write, and can be away or fail now and then."""
+    """A plugin that records every write, and can be down or fail now and then."""
 
     def __init__(self, extensions: list[Extension]) -> None:
         self.plugin = ExamplePlugin(Store(), extensions=extensions)
@@ -142,7 +142,7 @@ async def connection(store: str) -> AsyncIterator[asyncpg.Connection]:
 async def telling(
     store: str, watched: Watched, embed_url: str | None = None
 ) -> AsyncIterator[None]:
-    """The outbox is emptied into the plugin, as a server does it."""
+    """Send the outbox to the plugin, like a server."""
     settings = Settings(
         dev_auth=True, database_url=store, embed_url=embed_url, embed_model=embed_url and "some"
     )
@@ -189,7 +189,7 @@ def in_order(watched: Watched, messages: int) -> bool:
     [(list(EXTENSIONS), 200), (WITHOUT_BATCH, 25)],
     ids=["batch", "without batch"],
 )
-async def test_a_backlog_is_told_in_order_once_the_plugin_is_back(
+async def test_a_backlog_is_sent_in_order_once_the_plugin_is_back(
     connection: asyncpg.Connection, store: str, extensions: list[Extension], messages: int
 ) -> None:
     await connection.execute(BACKLOG, CONVERSATIONS, messages, 10)
@@ -261,7 +261,7 @@ async def test_an_embedder_that_fails_holds_nothing_up(
             await emptied(connection)
         assert in_order(watched, 50)
         assert not any("embedding" in write for _, write in watched.writes)
-        # It is left alone for a while instead of being asked in every round.
+        # It gets no requests for a while, instead of one in every round.
         assert len(embedder.asked) < 4
 
 

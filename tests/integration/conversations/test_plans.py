@@ -165,7 +165,7 @@ async def test_an_agents_context_reads_little_more_than_it_shows(
     assert [row["sequence"] for row in rows] == list(range(top, top - 100, -1))
 
 
-async def test_another_agents_memory_is_not_even_looked_at(connection: asyncpg.Connection) -> None:
+async def test_another_agents_memory_is_not_read(connection: asyncpg.Connection) -> None:
     page = (await key(connection, LEVELS), False, 0, 100, 0, "somebody else", 1, None)
     assert await rows_read(connection, "context_page", *page) <= 110
 

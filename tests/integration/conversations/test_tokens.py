@@ -125,7 +125,7 @@ async def test_a_secret() -> None:
         assert await refused(tokens, token), token
 
 
-async def test_a_remembered_token_expires_all_the_same() -> None:
+async def test_a_cached_token_still_expires() -> None:
     tokens = by_secret()
     token = signed(SECRET, "HS256", exp=time.time() + 5)
     assert await tokens.user(token) == "alice"
@@ -166,7 +166,7 @@ async def test_keys_of_several_kinds(keys: KeyServer) -> None:
     assert keys.asked == 1
 
 
-async def test_a_public_key_is_no_secret(keys: KeyServer) -> None:
+async def test_a_public_key_is_not_accepted_as_a_secret(keys: KeyServer) -> None:
     """The attack on libraries that take the algorithm from the token."""
     keys.publish(first=RSA)
     pem = RSA.public_key().public_bytes(
@@ -217,13 +217,13 @@ async def test_keys_outlive_their_server_for_a_while(keys: KeyServer) -> None:
     assert await tokens.user(signed(RSA, "RS256", "first", n=1)) == "alice"
 
 
-async def test_without_any_keys_nobody_can_tell(keys: KeyServer) -> None:
+async def test_without_any_keys_no_token_can_be_verified(keys: KeyServer) -> None:
     keys.status = 404
     with pytest.raises(Unavailable):
         await by_keys(keys.url).user(signed(RSA, "RS256", "first"))
 
 
-async def test_dev_auth_takes_the_token_for_the_user() -> None:
+async def test_dev_auth_uses_the_token_as_the_user() -> None:
     assert await DevTokens().user("alice") == "alice"
     assert await refused(DevTokens(), "x" * 256)
 

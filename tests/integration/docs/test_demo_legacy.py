@@ -45,7 +45,7 @@ def test_it_fills_an_empty_database_and_says_with_what(empty: str) -> None:
     assert counted(empty) == [29, 461]
 
 
-def test_it_leaves_legacy_tables_alone_that_are_there(empty: str) -> None:
+def test_it_leaves_existing_legacy_tables_alone(empty: str) -> None:
     execute(
         empty, "CREATE TABLE agent_memories (id int)", "INSERT INTO agent_memories VALUES (1), (2)"
     )

@@ -26,7 +26,7 @@ def start(*arguments: str, **environment: str) -> "subprocess.Popen[str]":
 @pytest.mark.parametrize(
     "address", ["bad", "9100", "127.0.0.1:", "127.0.0.1:http", "localhost:99999"]
 )
-def test_an_address_that_makes_no_sense_is_refused_in_one_line(address: str) -> None:
+def test_an_invalid_address_is_refused_in_one_line(address: str) -> None:
     plugin = start("-m", "pinecone_plugin", **SETTINGS, MEMORY_PLUGIN_LISTEN_ADDR=address)
     [line] = plugin.communicate(timeout=60)[1].splitlines()
     assert line.startswith(f"MEMORY_PLUGIN_LISTEN_ADDR is {address!r}")

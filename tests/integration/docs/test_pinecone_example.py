@@ -1,4 +1,4 @@
-"""What is particular to the Pinecone example; that it keeps the contract, the harness shows."""
+"""What is special about the Pinecone example; the harness tests that it keeps the contract."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -63,7 +63,7 @@ async def test_a_batch_of_a_thousand_long_memories_respects_the_limits_of_the_se
         assert len(standin.namespaces[space].records) == 1000
 
 
-async def test_a_long_memory_is_spread_over_records_and_comes_back_whole() -> None:
+async def test_a_long_memory_is_split_into_records_and_comes_back_complete() -> None:
     standin = StandIn(dimension=32)
     content = 'é🙂"\\\n' * 30_000
     async with client_on(standin) as client:
@@ -155,7 +155,7 @@ async def test_a_write_that_failed_half_way_leaves_one_memory_when_it_is_repeate
         assert [memory.content for memory in found.memories] == ["third"]
 
 
-async def test_expired_memories_give_their_room_back(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_expired_memories_free_their_space(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memories, "SWEEP_EVERY", -1.0)
     standin = StandIn(dimension=32)
     async with client_on(standin) as client:
@@ -175,7 +175,7 @@ async def test_expired_memories_give_their_room_back(monkeypatch: pytest.MonkeyP
     ("status", "retry_after", "answered", "waits"),
     [(429, "7", 429, "7"), (429, None, 429, "1"), (500, None, 503, "1"), (503, None, 503, "1")],
 )
-async def test_a_struggling_service_becomes_a_polite_refusal(
+async def test_an_overloaded_service_is_unavailable(
     status: int, retry_after: str | None, answered: int, waits: str
 ) -> None:
     standin = StandIn(dimension=32)
@@ -188,7 +188,7 @@ async def test_a_struggling_service_becomes_a_polite_refusal(
         assert response.json()["code"] == "unavailable"
 
 
-async def test_a_short_hiccup_of_the_service_is_not_seen_by_the_caller() -> None:
+async def test_a_short_failure_of_the_service_is_hidden_from_the_caller() -> None:
     standin = StandIn(dimension=32)
     async with client_on(standin) as client:
         await put(client, HERE)

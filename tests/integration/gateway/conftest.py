@@ -47,7 +47,7 @@ def shared_plugin() -> Switchboard:
 
 @pytest.fixture
 def plugin(shared_plugin: Switchboard) -> Iterator[Switchboard]:
-    """A plugin with everything that the contract has, which works until a test says otherwise."""
+    """A plugin with all features, which works until a test makes it fail."""
     yield shared_plugin
     shared_plugin.reset()
 

@@ -1,4 +1,4 @@
-"""Files that people upload, and files that somebody means harm with."""
+"""Files that people upload, and malicious ones."""
 
 import io
 import zipfile

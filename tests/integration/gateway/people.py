@@ -116,7 +116,7 @@ class Gateway:
 
 
 def checked(answer: httpx.Response, status: int) -> dict[str, Any]:
-    """The body of an answer that has this status; every other one has the Error envelope."""
+    """The body of an answer with this status; checks the Error envelope of an error."""
     assert answer.status_code == status, (answer.status_code, answer.text)
     body: dict[str, Any] = answer.json()
     if status >= 400:
@@ -148,7 +148,7 @@ async def gateway(
 
 
 async def until(happened: Callable[[], Awaitable[object]]) -> None:
-    """Wait for something that comes by itself."""
+    """Wait for a condition to become true."""
     async with asyncio.timeout(DEADLINE):
         while not await happened():  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.05)

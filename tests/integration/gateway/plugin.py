@@ -1,4 +1,4 @@
-"""A plugin in this process that fails on demand: the harness' example, behind a switchboard."""
+"""A plugin in this process that fails on demand: the harness's example behind a switchboard."""
 
 import asyncio
 from collections.abc import Callable, Collection

@@ -158,7 +158,7 @@ async def test_ruling_13_what_a_flush_takes_is_fixed_before_the_first_write(
     assert len(await ann.search("tea")) == 2
 
 
-async def test_ruling_13_a_lost_answer_of_the_plugin_doubles_nothing(
+async def test_ruling_13_a_lost_answer_of_the_plugin_duplicates_nothing(
     ann: Person, plugin: Switchboard
 ) -> None:
     await ann.add("chat:1", *turn("tea one"), *turn("tea two"))
@@ -230,7 +230,7 @@ async def test_ruling_14_what_others_added_is_searchable_too(
         assert len(await ann.search("coffee", top_k=50)) == 5
 
 
-async def test_ruling_15_a_flush_that_the_plugin_does_not_take_is_remembered(
+async def test_ruling_15_a_flush_that_the_plugin_refuses_is_remembered(
     ann: Person, plugin: Switchboard
 ) -> None:
     await ann.add("chat:1", *turn("Talk of tea"))
@@ -245,7 +245,7 @@ async def test_ruling_15_a_flush_that_the_plugin_does_not_take_is_remembered(
     assert len(plugin.texts(ann.user_id)) == 1
 
 
-async def test_ruling_15_a_plugin_that_was_away_for_long_is_asked_again_within_10_seconds(
+async def test_ruling_15_a_plugin_that_was_down_for_long_is_retried_within_10_seconds(
     store: str, ann: Person, plugin: Switchboard
 ) -> None:
     await ann.add("chat:1", *turn("Talk of tea"))
@@ -283,7 +283,7 @@ async def test_ruling_15_the_buffer_stays(ann: Person, plugin: Switchboard) -> N
     await until(lambda: ann.search("tea"))
 
 
-async def test_ruling_15_poisoned_content_holds_up_nobody_else(
+async def test_ruling_15_poisoned_content_does_not_hold_up_other_users(
     ann: Person, bob: Person, plugin: Switchboard
 ) -> None:
     plugin.refuses = lambda body: "POISON" in body

@@ -192,7 +192,7 @@ async def test_ruling_10_with_an_embedder_search_is_hybrid(store: str, plugin: S
         assert len(await ann.search("coffee")) == 1
 
 
-async def test_nothing_asks_a_model_that_was_not_named(ann: Person) -> None:
+async def test_models_are_off_unless_configured(ann: Person) -> None:
     await ann.say("chat:1", "My name is Ann")
     health = (await ann.http.get("/health")).json()
     assert (health["extractor"], health["embedder"]) == ("rules", "off")

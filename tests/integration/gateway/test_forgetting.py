@@ -42,7 +42,7 @@ async def test_ruling_17_a_confirmed_deletion_is_204_and_a_repeat_404(
     checked(await ann.delete(f"/users/{ann.user_id}"), 401)
 
 
-async def test_ruling_17_without_the_plugin_it_is_gone_all_the_same(
+async def test_ruling_17_without_the_plugin_it_is_still_gone(
     ann: Person, bob: Person, plugin: Switchboard
 ) -> None:
     await ann.say("chat:1", "Talk of tea")

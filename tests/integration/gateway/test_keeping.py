@@ -181,7 +181,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("path", "fields", "field"), BAD)
-async def test_ruling_26_bad_input_is_told_by_its_field(
+async def test_ruling_26_bad_input_is_reported_by_its_field(
     ann: Person, path: str, fields: dict[str, Any], field: str
 ) -> None:
     body = json.dumps({**ann.credentials, **fields})
@@ -204,7 +204,7 @@ async def test_ruling_26_bad_input_is_told_by_its_field(
         b'{"top_k": 1' + b"0" * 6000 + b"}",
     ],
 )
-async def test_ruling_26_a_body_that_is_no_object_is_refused(ann: Person, body: bytes) -> None:
+async def test_ruling_26_a_body_that_is_not_an_object_is_refused(ann: Person, body: bytes) -> None:
     checked(await ann.http.post("/memories/search", content=body, auth=ann.basic), 400)
 
 
@@ -222,7 +222,7 @@ async def test_ruling_26_bad_query_parameters_are_refused(ann: Person, limit: st
 
 
 @pytest.mark.parametrize("content", [b"5", b"null", b"{}", b"[]", b"[1, 1]", b'["x", 1]', b"x"])
-async def test_ruling_26_a_cursor_that_nobody_made_is_refused(ann: Person, content: bytes) -> None:
+async def test_ruling_26_a_made_up_cursor_is_refused(ann: Person, content: bytes) -> None:
     cursor = base64.urlsafe_b64encode(content).decode()
     assert "cursor" in checked(await ann.get("/resources", cursor=cursor), 400)["message"]
 

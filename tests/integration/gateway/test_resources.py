@@ -246,7 +246,7 @@ async def test_ruling_22_a_form_has_one_file(ann: Person, form: Any) -> None:
     checked(answer, 400)
 
 
-async def test_ruling_22_a_form_that_is_none_is_refused(ann: Person) -> None:
+async def test_ruling_22_a_malformed_form_is_refused(ann: Person) -> None:
     headers = {"Content-Type": "multipart/form-data; boundary=x"}
     for body in (
         b"nonsense",

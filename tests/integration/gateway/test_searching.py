@@ -172,7 +172,7 @@ async def test_ruling_8_the_next_search_sees_what_was_answered(ann: Person) -> N
         "tea & | ! ( ) : * <->",
     ],
 )
-async def test_ruling_9_no_query_fails(ann: Person, query: str) -> None:
+async def test_ruling_9_every_query_is_answered(ann: Person, query: str) -> None:
     await ann.say("chat:1", "I drink tea 茶 чай 🍵")
     found = await ann.search(query)
     if query.split()[0] in ("tea", "茶", "чай", "🍵"):
@@ -194,7 +194,7 @@ async def test_ruling_9_every_session_is_searched(store: str) -> None:
 
 @pytest.mark.parametrize("capabilities", [(), ("fts",), CAPABILITIES])
 @pytest.mark.parametrize("extensions", [(), ("batch",), ("list",)])
-async def test_a_plugin_without_anything_serves_the_whole_wire(
+async def test_a_minimal_plugin_serves_the_whole_api(
     store: str, capabilities: tuple[Capability, ...], extensions: Any
 ) -> None:
     board = switchboard(capabilities, extensions)
@@ -217,7 +217,7 @@ async def test_a_plugin_without_anything_serves_the_whole_wire(
         assert board.texts(ann.user_id) == []
 
 
-async def test_a_plugin_that_is_down_is_told(ann: Person, plugin: Switchboard) -> None:
+async def test_a_plugin_that_is_down_is_reported(ann: Person, plugin: Switchboard) -> None:
     await ann.say("chat:1", "I drink tea")
     plugin.is_down = True
     answer = await ann.post("/memories/search", query="tea", scope=["all_user_memory"])

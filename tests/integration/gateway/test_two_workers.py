@@ -1,4 +1,4 @@
-"""What one worker remembers never hides what another has changed: keys, sessions, resources."""
+"""One worker's caches never hide what another has changed: keys, sessions, resources."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -84,7 +84,7 @@ async def test_ruling_20_a_session_made_again_at_another_worker_is_flushed(
     assert await ann.texts("tea", **CHAT_AND_RESOURCES) == ["User: tea at night"]
 
 
-async def test_ruling_4_a_user_whom_another_worker_deleted_gets_401(
+async def test_ruling_4_a_user_that_another_worker_deleted_gets_401(
     ann: Person, elsewhere: Person
 ) -> None:
     assert (await elsewhere.delete(f"/users/{ann.user_id}")).status_code == 204

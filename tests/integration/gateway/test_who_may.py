@@ -71,7 +71,7 @@ async def test_ruling_1_in_the_url_they_are_refused(
     assert ann.key not in answer.text
 
 
-async def test_ruling_2_with_a_token_admin_is_who_has_it(store: str, plugin: Switchboard) -> None:
+async def test_ruling_2_with_a_token_the_admin_needs_it(store: str, plugin: Switchboard) -> None:
     async with people.gateway(
         store, plugin.client(), address="203.0.113.7", admin_token=TOKEN
     ) as gateway:
@@ -100,7 +100,7 @@ async def test_ruling_2_with_a_token_loopback_is_not_enough(
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1", ""])
-async def test_ruling_2_without_a_token_it_is_who_is_on_this_machine(
+async def test_ruling_2_without_a_token_the_admin_is_on_this_machine(
     store: str, plugin: Switchboard, address: str
 ) -> None:
     async with people.gateway(store, plugin.client(), address=address) as gateway:
@@ -117,9 +117,7 @@ async def test_ruling_2_without_a_token_others_are_refused(
 
 
 @pytest.mark.parametrize("name", ["Origin", "Forwarded", "X-Forwarded-For", "X-Forwarded-Anything"])
-async def test_ruling_2_who_speaks_for_somebody_else_is_refused(
-    gateway: Gateway, name: str
-) -> None:
+async def test_ruling_2_forwarded_requests_are_refused(gateway: Gateway, name: str) -> None:
     answer = await gateway.http.post(
         "/users", json={"user_id": people.new_name()}, headers={name: "x"}
     )
@@ -334,7 +332,7 @@ async def test_ruling_4_what_belongs_to_somebody_else_does_not_exist(
     assert len(await ann.search("tea")) == 2
 
 
-async def test_ruling_5_keys_queries_and_contents_are_nowhere(
+async def test_ruling_5_keys_queries_and_contents_are_never_exposed(
     ann: Person, caplog: pytest.LogCaptureFixture, plugin: Switchboard
 ) -> None:
     caplog.set_level("DEBUG")

@@ -1,4 +1,4 @@
-"""Sound plugins that differ where the contract allows it, and one with four faults."""
+"""Correct plugins that differ where the contract allows it, and one with four defects."""
 
 import json
 from typing import Any
@@ -48,7 +48,7 @@ def with_body(request: Request, body: bytes) -> Request:
 
 
 class OneDimension(ExamplePlugin):
-    """Takes embeddings of eight numbers and no others, and says so as the contract asks."""
+    """Accepts only embeddings of eight numbers, and reports that as the contract requires."""
 
     async def read(self, model: type[AnyModel], request: Request) -> AnyModel:
         body = await super().read(model, request)

@@ -144,7 +144,7 @@ def test_3_a_plain_web_server() -> None:
 
 
 def test_3_a_plugin_that_hangs_within_its_timeout() -> None:
-    # It accepts the connection, and says nothing for ever.
+    # It accepts the connection and never answers.
     with socket.create_server(("127.0.0.1", 0)) as listener:
         result = call("run", f"http://127.0.0.1:{listener.getsockname()[1]}", "--timeout", "0.5")
     assert result.exit_code == 3
@@ -306,7 +306,7 @@ def test_the_example_is_served_without_what_is_switched_off(tmp_path: Path) -> N
         (["--without", "telepathy"], "choose from embedding"),
     ],
 )
-def test_the_example_refuses_what_makes_no_sense(arguments: list[str], sentence: str) -> None:
+def test_the_example_refuses_invalid_options(arguments: list[str], sentence: str) -> None:
     result = call("serve-example", *arguments)
     assert result.exit_code == 2
     assert sentence in result.output

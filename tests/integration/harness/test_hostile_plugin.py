@@ -1,4 +1,4 @@
-"""A plugin whose every answer attacks whoever reads the report."""
+"""A plugin whose every answer attacks the reader of the report."""
 
 import json
 from io import StringIO
@@ -17,7 +17,7 @@ ATTACK = "\ud800\x1b]0;owned\x07</script><script>alert(1)</script>]]>[bold]\u202
 
 
 class Hostile(ExamplePlugin):
-    """Attacks in what it says of itself, in what it found and in what it stored."""
+    """Attacks in its health, in search results and in stored content."""
 
     async def health(self, request: Request) -> Response:
         honest = json.loads(bytes((await super().health(request)).body))
@@ -59,7 +59,7 @@ def test_the_json_report_can_be_read_again(told: tuple[Report, str]) -> None:
     assert Report.model_validate_json(report.to_json()) == report
 
 
-def test_the_terminal_obeys_the_harness_only(told: tuple[Report, str]) -> None:
+def test_a_plugin_cannot_control_the_terminal(told: tuple[Report, str]) -> None:
     _, shown = told
     assert r"\u001b]0;owned\u0007" in shown
     assert "\x1b]" not in shown

@@ -1,4 +1,4 @@
-"""Plugins that differ where the contract allows it are conformant; few faults are told as few."""
+"""Plugins that differ where the contract allows it conform; few defects are reported as few."""
 
 import pytest
 from starlette.requests import Request
@@ -32,7 +32,7 @@ async def test_a_plugin_with_typed_numbers_passes_whatever_the_seed(seed: int) -
     assert problems(report) == []
 
 
-async def test_a_plugin_with_one_dimension_is_found_out_and_tested_at_it() -> None:
+async def test_a_plugin_with_one_dimension_is_detected_and_tested_with_it() -> None:
     only = ("embedding", "hybrid", "pin", "consistency", "ttl.in-embedding-search", "negotiation")
     report = await run_async(built(plugins.OneDimension).app, Settings(only=only))
     assert problems(report) == []
@@ -41,13 +41,13 @@ async def test_a_plugin_with_one_dimension_is_found_out_and_tested_at_it() -> No
     assert "8 numbers only" in str(mixed.message)
 
 
-async def test_a_plugin_that_is_told_its_dimension_needs_no_finding_out() -> None:
+async def test_a_given_dimension_is_not_detected_again() -> None:
     settings = Settings(only=("embedding.nearest-first",), dimension=8)
     report = await run_async(built(plugins.OneDimension).app, settings)
     assert problems(report) == []
 
 
-async def test_a_few_faults_are_told_as_a_few_and_block_the_rest() -> None:
+async def test_a_few_defects_are_reported_as_few_and_block_the_rest() -> None:
     exclude = ("generated", "operational")
     app = built(plugins.FourFaults, plugins.WipingStore()).app
     report = await run_async(app, Settings(exclude=exclude))
@@ -69,7 +69,7 @@ async def test_a_few_faults_are_told_as_a_few_and_block_the_rest() -> None:
     assert f"{roots[0]} (blocks {blocks[0]})" in report.reason
 
 
-async def test_names_of_extensions_that_the_harness_does_not_know_are_noted_only() -> None:
+async def test_unknown_extensions_are_only_noted() -> None:
     class Tomorrow(ExamplePlugin):
         async def health(self, request: Request) -> Response:
             response = await super().health(request)

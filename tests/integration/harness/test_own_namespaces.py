@@ -1,4 +1,4 @@
-"""A run keeps to namespaces of its own: safe to point at a plugin that is in use."""
+"""A run only uses its own namespaces, so it is safe on a plugin that is in use."""
 
 import json
 import re
@@ -19,7 +19,7 @@ from harness.trial import Trial
 
 Message = MutableMapping[str, Any]
 VALID = re.compile(r"[a-z]+:[A-Za-z0-9_:.\-]{1,256}", re.ASCII)
-# Names that the generator is known to like, and one of the longest that there are.
+# Names that the generator often produces, and one of maximum length.
 OF_USERS = ("a:0", "x:0", "f:A", "a:" + "0" * 253, "a:" + "0" * 254)
 
 

@@ -1,4 +1,4 @@
-"""A run against a real application: what it finds, what it says, what it leaves behind."""
+"""A run against a real application: what it finds, what it reports, what it leaves behind."""
 
 import asyncio
 from collections.abc import Iterable
@@ -45,7 +45,7 @@ def test_the_example_conforms_in_core_and_nothing_of_the_run_is_left() -> None:
     assert [space.stored for space in store.spaces.values()] == [mine]
 
 
-def test_what_somebody_else_keeps_beside_the_notes_stays() -> None:
+def test_foreign_memories_next_to_the_notes_stay() -> None:
     store = Store()
     store.put_namespace(RUNS, NamespaceUpsert(kind="custom"))
     store.write(RUNS, MemoryWrite(content="not a note", kind="fact", source="user"))
@@ -86,7 +86,7 @@ def test_what_is_not_claimed_is_unsupported_and_the_rest_conforms(name: str) -> 
     assert outcome(report, f"negotiation.{name}") == "pass"
 
 
-def test_a_plugin_that_claims_nothing_is_held_to_the_rest() -> None:
+def test_a_plugin_that_claims_nothing_is_tested_on_the_rest() -> None:
     report = report_on(
         ExamplePlugin(Store(), [], []), only=("generated.stateful", "negotiation", "fts")
     )
@@ -153,7 +153,7 @@ def test_nothing_is_run_against_a_plugin_without_memories_that_cannot_delete() -
 
 def test_no_memory_is_written_when_the_first_could_not_be() -> None:
     class Late(ExamplePlugin):
-        """Has no memories while the harness looks whether it can delete them, and later has."""
+        """Has no memories while the harness tests deleting them, but has them later."""
 
         posts = 0
 
@@ -224,7 +224,7 @@ def test_a_plugin_that_goes_away_is_unreachable_and_the_rest_is_not_run() -> Non
     assert report.counts["error"] > 50
 
 
-def test_a_mistake_of_the_harness_is_an_error_and_not_the_plugins_fault() -> None:
+def test_a_bug_in_the_harness_is_an_error_and_not_a_failure_of_the_plugin() -> None:
     async def scenario() -> str:
         async with open_session(ExamplePlugin(Store()).app, Settings()) as session:
             check = find_check("forget.twice")
@@ -241,7 +241,7 @@ def test_a_mistake_of_the_harness_is_an_error_and_not_the_plugins_fault() -> Non
     assert asyncio.run(scenario()) == "error"
 
 
-def test_reporters_hear_everything_in_order() -> None:
+def test_reporters_get_all_events_in_order() -> None:
     events: list[Event] = []
     report = run(ExamplePlugin(Store()).app, Settings(only=("forget",)), reporters=[events.append])
     assert isinstance(events[0], RunStarted)
@@ -294,7 +294,7 @@ def test_the_seed_repeats_the_generated_cases() -> None:
     assert sent[0] == sent[1] != sent[2]
 
 
-def test_an_application_without_health_is_no_plugin() -> None:
+def test_an_application_without_health_is_not_a_plugin() -> None:
     async def nothing(_: Any, __: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 404, "headers": []})
         await send({"type": "http.response.body", "body": b"<html>not here</html>"})
@@ -303,7 +303,7 @@ def test_an_application_without_health_is_no_plugin() -> None:
         run(nothing)
 
 
-def test_an_application_that_raises_is_told_what_it_raised_and_not_asked_for_its_address() -> None:
+def test_the_exception_of_an_application_is_reported_instead_of_its_address() -> None:
     class NoStore(ExamplePlugin):
         async def health(self, request: Request) -> Response:  # noqa: ARG002 (it is the signature)
             raise RuntimeError("the pool was never opened")
@@ -321,9 +321,7 @@ def test_an_application_that_raises_is_told_what_it_raised_and_not_asked_for_its
 
 
 @pytest.mark.parametrize(("status", "outcome"), [(413, "warn"), (400, "fail")])
-def test_a_limit_of_the_content_is_a_warning_that_says_where_it_is(
-    status: int, outcome: str
-) -> None:
+def test_a_limit_on_content_is_a_warning_that_names_it(status: int, outcome: str) -> None:
     class UpTo(Store):
         def write(self, name: str, body: MemoryWrite) -> MemoryWriteResponse:
             if len(body.content) > 900 * 1024:
@@ -380,5 +378,5 @@ async def test_a_run_that_is_cut_short_cleans_up(part: str) -> None:
     assert store.spaces == {}
 
 
-def test_a_failure_says_both_sides() -> None:
+def test_a_failure_shows_both_sides() -> None:
     assert str(Failure("a pony", "a bill")) == "expected a pony, got a bill"

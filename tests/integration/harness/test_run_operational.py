@@ -53,7 +53,7 @@ def test_a_plugin_that_answers_without_its_store_fails() -> None:
     assert failed.expected == "503 for GET /v1/health"
 
 
-def test_a_command_that_fails_is_told_and_judges_nobody() -> None:
+def test_a_failing_command_is_reported_and_is_not_a_failure_of_the_plugin() -> None:
     report = run(
         ExamplePlugin(Store()).app,
         Settings(only=("operational.survives-a-restart",), restart_cmd="echo no; exit 7"),

@@ -1,4 +1,4 @@
-"""A server that answers what it is told to, and remembers what it was asked."""
+"""A server with scripted answers that records its requests."""
 
 import json
 import threading

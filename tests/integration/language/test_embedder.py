@@ -1,4 +1,4 @@
-"""The embedder against a scripted server: batches, order, limits, failures that cost nothing."""
+"""The embedder against a scripted server: batches, order, limits, harmless failures."""
 
 import asyncio
 import logging
@@ -41,7 +41,7 @@ async def test_every_text_gets_its_own_vector() -> None:
     assert server.asked == [("/v1/embeddings", f"Bearer {KEY}", body)]
 
 
-async def test_the_address_is_taken_as_it_is() -> None:
+async def test_the_address_is_used_as_it_is() -> None:
     with scripted(vectors) as server:
         for url in (server.url.removesuffix("/v1"), server.url + "/"):
             client = Embedder(url, "m")
@@ -80,13 +80,13 @@ async def test_after_a_part_that_failed_the_rest_is_not_sent() -> None:
     assert len(server.asked) == 2
 
 
-async def test_any_success_is_one() -> None:
+async def test_any_2xx_is_a_success() -> None:
     with scripted(lambda _: (201, b'{"data": [{"embedding": [1]}]}')) as server:
         async with embedder(server) as client:
             assert await client.embed_query("a") == [1.0]
 
 
-async def test_nothing_is_asked_about_no_texts() -> None:
+async def test_without_texts_no_request_is_sent() -> None:
     with scripted(vectors) as server:
         async with embedder(server) as client:
             assert await client.embed([]) == []
@@ -117,7 +117,7 @@ async def test_nothing_is_asked_about_no_texts() -> None:
     ],
     ids=str,
 )
-async def test_a_useless_answer_costs_a_vector(
+async def test_an_unusable_answer_only_loses_the_vector(
     answer: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -142,7 +142,7 @@ async def test_a_success_clears_the_failure() -> None:
             assert client.failure is None
 
 
-async def test_a_server_that_is_not_there_costs_a_vector() -> None:
+async def test_a_missing_server_only_loses_the_vector() -> None:
     with scripted(vectors) as server:
         url = server.url
     client = Embedder(url, "m")

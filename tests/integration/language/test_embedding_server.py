@@ -77,7 +77,7 @@ async def test_a_question_goes_before_the_rest_of_a_batch(url: str) -> None:
     ],
     ids=lambda it: str(it)[:30],
 )
-def test_what_is_wrong_with_a_request_is_said(url: str, content: bytes, message: str) -> None:
+def test_a_bad_request_is_explained(url: str, content: bytes, message: str) -> None:
     answer = httpx.post(f"{url}/embeddings", content=content, timeout=60)
     assert (answer.status_code, answer.json()["error"]["message"]) == (400, message)
 

@@ -69,7 +69,7 @@ async def test_facts_are_cleaned(content: str, facts: list[str]) -> None:
     ],
     ids=lambda it: str(it)[:40],
 )
-async def test_a_useless_answer_is_no_fact(answer: Any) -> None:
+async def test_an_unusable_answer_gives_no_facts(answer: Any) -> None:
     with scripted(lambda _: answer) as server:
         finder = FactFinder(server.url, "m")
         assert await ask(finder, "x") is None

@@ -1,4 +1,4 @@
-"""The plugin in this process, on a database of its own, with a client in front."""
+"""The plugin in this process, on its own database, with a client."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -39,7 +39,7 @@ async def http(database_url: str, **settings: Any) -> AsyncIterator[httpx.AsyncC
 
 @asynccontextmanager
 async def memory_client(database_url: str, **settings: Any) -> AsyncIterator[MemoryClient]:
-    """The contract's client, with one attempt per call so that nothing is hidden."""
+    """The contract's client, without retries, so that no failure is hidden."""
     async with (
         serving(database_url, **settings) as app,
         MemoryClient(
@@ -65,7 +65,7 @@ async def without_pgvector(database_url: str) -> AsyncIterator[MemoryClient]:
 
 @asynccontextmanager
 async def pool_connection(database_url: str) -> AsyncIterator[asyncpg.Connection]:
-    """A connection just as the plugin uses it."""
+    """A connection like those that the plugin uses."""
     database = Database(Settings(database_url=database_url, **timeouts.LIMITS))
     await database.open()
     try:

@@ -1,4 +1,4 @@
-"""The tables of the existing Go plugin are taken over in place, with the rows in them."""
+"""The tables of the existing Go plugin are adopted in place, with their rows."""
 
 import re
 from typing import Any

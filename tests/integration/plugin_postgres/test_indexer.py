@@ -12,7 +12,7 @@ from plugin_postgres.settings import Settings
 pytestmark = pytest.mark.anyio
 
 
-async def test_it_outlives_a_time_when_no_host_accepts_writes(
+async def test_it_survives_a_time_when_no_host_accepts_writes(
     migrated: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     connection = await asyncpg.connect(migrated)

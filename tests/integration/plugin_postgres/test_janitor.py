@@ -1,4 +1,4 @@
-"""The janitor: what expired long ago goes, what expired just now can still be rescued."""
+"""The janitor deletes what expired long ago; what expired recently can still be restored."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -77,7 +77,7 @@ async def test_one_janitor_at_a_time(janitor: Janitor, store: asyncpg.Connection
     assert await janitor.clean()
 
 
-async def test_a_locked_row_is_passed_over_and_goes_the_next_time(
+async def test_a_locked_row_is_skipped_and_deleted_the_next_time(
     janitor: Janitor, store: asyncpg.Connection
 ) -> None:
     transaction = store.transaction()

@@ -66,7 +66,7 @@ async def test_rows_that_stay_appear_once_while_others_come_and_go(
     assert rest.next_cursor is None
 
 
-async def test_a_page_of_large_memories_is_shorter_and_the_next_goes_on(
+async def test_a_page_of_large_memories_is_shorter_and_the_next_continues(
     client: MemoryClient,
 ) -> None:
     await client.put_namespace(A, NamespaceUpsert(kind="workspace"))

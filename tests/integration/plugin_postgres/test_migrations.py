@@ -67,7 +67,7 @@ async def test_pgvector_that_appears_later_is_used_from_the_next_start_on(databa
         await admin.close()
 
 
-async def test_a_role_that_may_not_migrate_is_told_to_the_operator(database: str) -> None:
+async def test_a_role_that_may_not_migrate_is_reported_to_the_operator(database: str) -> None:
     admin = await asyncpg.connect(database)
     await admin.execute("CREATE ROLE only_reads LOGIN")
     try:

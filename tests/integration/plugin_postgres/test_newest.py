@@ -1,4 +1,4 @@
-"""Searches for the newest that come together: they share statements, and nothing else."""
+"""Concurrent searches for the newest memories share statements, and nothing else."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -22,7 +22,7 @@ SPACES = [f"workspace:{number}" for number in range(6)]
 
 
 class Watched(Database):
-    """Notes how many share each statement, and holds the first answer back until told."""
+    """Records how many share each statement, and holds the first answer back until released."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
@@ -78,7 +78,9 @@ def contents(memories: list[dict[str, Any]]) -> list[str]:
     return [memory["content"] for memory in memories]
 
 
-async def test_those_who_come_while_one_runs_share_the_next_statement(watched: Watched) -> None:
+async def test_searches_that_arrive_while_one_runs_share_the_next_statement(
+    watched: Watched,
+) -> None:
     tasks = await ask(NewestQueue(watched), *((SPACES[2:4], 20) for _ in range(8)))
     watched.released.set()
     found = await asyncio.gather(*tasks)
@@ -106,7 +108,7 @@ async def test_each_gets_its_own_answer_in_its_own_order(watched: Watched) -> No
     assert together == alone
 
 
-async def test_a_search_that_may_look_at_much_neither_waits_nor_lets_wait(
+async def test_a_search_over_many_memories_neither_waits_nor_delays_others(
     watched: Watched,
 ) -> None:
     watched.released.set()
@@ -116,14 +118,14 @@ async def test_a_search_that_may_look_at_much_neither_waits_nor_lets_wait(
     assert watched.asked == [ALONE] * 3
 
 
-async def test_a_statement_shares_no_more_than_it_can_bear(watched: Watched) -> None:
+async def test_a_shared_statement_is_bounded(watched: Watched) -> None:
     tasks = await ask(NewestQueue(watched), *(([name], 100) for name in SPACES * 5))
     watched.released.set()
     await asyncio.gather(*tasks)
     assert watched.asked == [ALONE, 5, 5, 5, 5, 5, 4]
 
 
-async def test_a_late_statement_is_passed_by(watched: Watched) -> None:
+async def test_nobody_waits_for_a_late_statement(watched: Watched) -> None:
     late, *others = await ask(NewestQueue(watched), *((SPACES, 20) for _ in range(4)))
     await asyncio.wait_for(asyncio.gather(*others), 20)
     assert watched.asked == [ALONE, 3]
@@ -132,7 +134,7 @@ async def test_a_late_statement_is_passed_by(watched: Watched) -> None:
     assert len(await late) == 15
 
 
-async def test_one_whose_caller_has_gone_does_not_disturb_the_others(watched: Watched) -> None:
+async def test_a_cancelled_search_does_not_affect_the_others(watched: Watched) -> None:
     first, gone, other = await ask(NewestQueue(watched), *((SPACES, 20) for _ in range(3)))
     gone.cancel()
     watched.released.set()
@@ -140,7 +142,7 @@ async def test_one_whose_caller_has_gone_does_not_disturb_the_others(watched: Wa
     assert watched.asked == [ALONE, 1]
 
 
-async def test_all_who_share_are_told_when_the_store_fails_and_served_when_it_is_back(
+async def test_all_who_share_fail_with_the_store_and_are_served_when_it_is_back(
     watched: Watched,
 ) -> None:
     queue = NewestQueue(watched)

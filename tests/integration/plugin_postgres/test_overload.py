@@ -85,7 +85,7 @@ async def test_an_exhausted_pool_is_503_at_once_and_health_still_answers(migrate
         assert {answer.status_code for answer in await asyncio.gather(*stuck)} == {200}
 
 
-async def test_a_store_that_goes_away_is_503_and_all_is_well_when_it_is_back(
+async def test_a_store_that_goes_down_is_503_and_recovers_when_it_is_back(
     migrated: str, cluster: str
 ) -> None:
     name = migrated.split("/")[3].split("?")[0]

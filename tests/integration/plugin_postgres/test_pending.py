@@ -1,4 +1,4 @@
-"""New words are sorted into their index beside the requests."""
+"""New words are merged into their index in the background."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -33,7 +33,7 @@ HAS_SORTED_IN = """
 
 
 class Stepped(PendingList):
-    """Time goes on when the test says so, and rounds are only counted."""
+    """A pending list with a clock that the test controls; rounds are only counted."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -49,7 +49,7 @@ class Stepped(PendingList):
         return 0
 
     async def rounds_after(self, steps: int) -> int:
-        """How many rounds there have been after so many more steps."""
+        """How many rounds there have been after this many more steps."""
         for _ in range(steps):
             self.ahead.put_nowait(None)
             await self.ahead.join()
@@ -72,7 +72,7 @@ async def stepped(migrated: str) -> AsyncIterator[Stepped]:
     running.cancel()
 
 
-async def test_what_was_written_is_sorted_in_once(pending: PendingList, migrated: str) -> None:
+async def test_what_was_written_is_merged_once(pending: PendingList, migrated: str) -> None:
     connection = await asyncpg.connect(migrated)
     await connection.execute(INSERT)
     assert await pending.sort_in() > 0
@@ -80,7 +80,7 @@ async def test_what_was_written_is_sorted_in_once(pending: PendingList, migrated
     await connection.close()
 
 
-async def test_one_worker_sorts_at_a_time(pending: PendingList, migrated: str) -> None:
+async def test_one_worker_merges_at_a_time(pending: PendingList, migrated: str) -> None:
     connection = await asyncpg.connect(migrated)
     await connection.execute(INSERT)
     await connection.execute("SELECT pg_advisory_lock($1)", SCHEMA.lock("pending"))
@@ -114,19 +114,19 @@ async def test_nothing_happens_while_nothing_is_written_or_searched(stepped: Ste
     assert stepped.rounds == 0
 
 
-async def test_a_search_has_them_sorted_in_after_one_step(stepped: Stepped) -> None:
+async def test_a_search_triggers_a_merge_after_one_step(stepped: Stepped) -> None:
     stepped.wrote(1)
     stepped.searched()
     assert await stepped.rounds_after(1) == 1
 
 
-async def test_a_pause_has_them_sorted_in(stepped: Stepped) -> None:
+async def test_a_pause_triggers_a_merge(stepped: Stepped) -> None:
     stepped.wrote(1)
     assert await stepped.rounds_after(3) == 0
     assert await stepped.rounds_after(1) == 1
 
 
-async def test_steady_writing_puts_it_off_until_it_is_much(stepped: Stepped) -> None:
+async def test_steady_writing_delays_the_merge_until_the_list_is_long(stepped: Stepped) -> None:
     for _ in range(10):
         stepped.wrote(MUCH // 20)
         assert await stepped.rounds_after(1) == 0
@@ -134,14 +134,14 @@ async def test_steady_writing_puts_it_off_until_it_is_much(stepped: Stepped) -> 
     assert await stepped.rounds_after(1) == 1
 
 
-async def test_what_waits_in_the_list_is_found(client: MemoryClient) -> None:
+async def test_words_in_the_pending_list_are_found(client: MemoryClient) -> None:
     await client.put_namespace("team:a", NamespaceUpsert(kind="team"))
     await client.write("team:a", MemoryWrite(content="a lighthouse", kind="fact", source="agent"))
     found = await client.search(SearchRequest(namespaces=["team:a"], query="lighthouse"))
     assert [memory.content for memory in found.memories] == ["a lighthouse"]
 
 
-async def test_the_plugin_sorts_in_what_it_has_written(migrated: str) -> None:
+async def test_the_plugin_merges_what_it_has_written(migrated: str) -> None:
     watcher = await asyncpg.connect(migrated)
     async with plugin.memory_client(migrated) as client:
         await client.put_namespace("team:a", NamespaceUpsert(kind="team"))

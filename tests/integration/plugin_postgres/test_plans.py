@@ -199,7 +199,7 @@ async def test_newest_first_for_many_reads_no_more_than_all_of_them_may_return(
     assert rows_read(nodes) == 60 + 5
 
 
-async def test_newest_first_of_a_rare_kind_passes_over_others_inside_the_index(
+async def test_newest_first_of_a_rare_kind_skips_others_inside_the_index(
     filled: str,
 ) -> None:
     nodes = await plan(filled, SearchRequest(namespaces=["workspace:0"], kinds=["summary"]))
@@ -212,7 +212,7 @@ async def test_a_rare_word_reads_what_it_finds(filled: str) -> None:
     assert read == {"memory_records_words": 1}
 
 
-async def test_a_common_word_reads_what_its_namespaces_hold_of_it(filled: str) -> None:
+async def test_a_common_word_reads_only_its_matches_in_the_namespaces(filled: str) -> None:
     read = await reads(filled, SearchRequest(namespaces=THREE, query="common memory"))
     # Each of the three holds the word 31 times; the table holds it 1,500 times.
     assert read["memory_records_words"] <= 3 * 32

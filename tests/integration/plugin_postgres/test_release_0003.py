@@ -1,4 +1,4 @@
-"""A rolling upgrade: the release that ends with migration 0003 goes on serving on today's schema.
+"""A rolling upgrade: the release that ends with migration 0003 still serves today's schema.
 
 `release_0003/` has its statements as it sends them, for embeddings of three numbers.
 """

@@ -169,7 +169,7 @@ async def test_ruling_7_expired_memories_are_gone_from_the_instant_they_expire(
         await client.forget(gone.id, requested_by_namespace=A)
 
 
-async def test_ruling_7_an_expired_namespace_is_gone_and_put_creates_it_anew_and_empty(
+async def test_ruling_7_an_expired_namespace_is_gone_and_put_creates_it_again_empty(
     client: MemoryClient,
 ) -> None:
     first = await client.put_namespace(A, NamespaceUpsert(kind="workspace", metadata={"old": True}))
@@ -190,7 +190,7 @@ async def test_ruling_7_an_expired_namespace_is_gone_and_put_creates_it_anew_and
     assert await contents(client) == ["new"]
 
 
-async def test_ruling_7_only_patch_rescues_an_expired_namespace_with_its_rows(
+async def test_ruling_7_only_patch_restores_an_expired_namespace_with_its_rows(
     client: MemoryClient,
 ) -> None:
     await client.put_namespace(A, WORKSPACE)
@@ -298,6 +298,6 @@ async def test_ruling_13_holds_also_where_the_database_does_not_wait_for_the_dis
         assert await connection.fetchval("SHOW synchronous_commit") == "on"
 
 
-async def test_a_bad_request_is_told_by_the_client(client: MemoryClient) -> None:
+async def test_the_client_raises_for_a_bad_request(client: MemoryClient) -> None:
     with pytest.raises(BadRequest, match="name"):
         await client.put_namespace("no colon", WORKSPACE)

@@ -63,7 +63,7 @@ async def test_a_dimension_that_no_memory_has_finds_nothing(
 
 
 @pytest.mark.parametrize("length", [0.0, 1e-44, 1e-30, 1e30, 3e38])
-async def test_length_does_not_count_and_zero_points_nowhere(
+async def test_length_is_ignored_and_zero_has_no_direction(
     client: MemoryClient, length: float
 ) -> None:
     await write(client, "east", [length, 0.0])
@@ -101,7 +101,7 @@ async def test_words_and_embedding_together_put_first_what_is_high_in_both(
     assert 0.99 < scores[0] < 1
 
 
-async def test_one_of_the_two_that_finds_nothing_does_not_silence_the_other(
+async def test_if_one_of_the_two_finds_nothing_the_other_still_counts(
     client: MemoryClient,
 ) -> None:
     await write(client, "walrus", [1.0, 0.0])
@@ -157,7 +157,7 @@ async def test_many_embeddings_are_indexed_once_and_then_found_by_the_index(crow
             await _same_as_exact(client, crowd, namespaces)
 
 
-async def test_an_index_that_was_left_half_built_is_built_again(crowd: str) -> None:
+async def test_an_index_that_was_left_incomplete_is_rebuilt(crowd: str) -> None:
     async with plugin.pool_connection(crowd) as connection:
         await connection.execute(
             "CREATE INDEX memory_records_embedding_8 ON memory_records"
@@ -172,7 +172,7 @@ async def test_an_index_that_was_left_half_built_is_built_again(crowd: str) -> N
         assert await vectors.build_indexes(connection) == []
 
 
-async def test_a_filter_that_refuses_nearly_all_still_fills_the_answer(crowd: str) -> None:
+async def test_a_filter_that_rejects_nearly_all_still_fills_the_answer(crowd: str) -> None:
     async with plugin.pool_connection(crowd) as connection:
         await vectors.build_indexes(connection)
     everywhere = [f"workspace:{n}" for n in range(10)]

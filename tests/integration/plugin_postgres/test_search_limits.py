@@ -1,4 +1,4 @@
-"""No memory is too odd to be kept and no query too odd to be answered."""
+"""Every memory can be stored and every query answered, however odd."""
 
 import random
 import string
@@ -85,7 +85,7 @@ TEXT = st.one_of(
 ).filter(lambda text: not text.isspace())
 
 
-def test_any_text_can_be_asked_and_a_memory_is_found_by_its_own(migrated: str) -> None:
+def test_any_text_is_a_valid_query_and_a_memory_is_found_by_its_own(migrated: str) -> None:
     async def ask(content: str, query: str) -> tuple[bool, bool]:
         home = f"workspace:{uuid4()}"
         await client.put_namespace(home, NamespaceUpsert(kind="workspace"))

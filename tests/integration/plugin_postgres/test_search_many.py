@@ -77,7 +77,7 @@ async def found(url: str, namespaces: list[str], query: str, where: object = Non
         "the",
     ],
 )
-async def test_empty_namespaces_beside_them_change_nothing(filled: str, query: str) -> None:
+async def test_additional_empty_namespaces_change_nothing(filled: str, query: str) -> None:
     few = await found(filled, FEW, query)
     assert await found(filled, MANY, query) == few
 

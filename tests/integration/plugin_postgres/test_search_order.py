@@ -90,7 +90,7 @@ async def test_a_pinned_memory_that_has_half_of_the_words_comes_first(
 
 
 @pytest.mark.parametrize("mode", MODES[2:], ids=MODE_NAMES[2:])
-async def test_a_pin_does_not_push_relevance_out(
+async def test_a_pin_does_not_displace_relevant_memories(
     migrated: str, client: MemoryClient, mode: dict[str, object]
 ) -> None:
     await insert(

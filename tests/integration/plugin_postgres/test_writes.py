@@ -97,7 +97,7 @@ async def test_writes_that_arrive_together_go_in_few_statements(
     assert transactions <= 3
 
 
-async def test_of_several_writes_with_one_id_the_last_stands_and_the_first_dates_it(
+async def test_of_several_writes_with_one_id_the_last_wins_and_the_first_dates_it(
     queue: WriteQueue, store: asyncpg.Connection
 ) -> None:
     key, made = uuid4(), datetime(2020, 1, 1, tzinfo=UTC)
@@ -126,7 +126,7 @@ async def test_two_namespaces_that_claim_one_id_in_one_group_get_one_winner(
     assert await stored(store) == {key: (A, "mine again")}
 
 
-async def test_of_many_writes_of_an_id_across_groups_the_last_stands(
+async def test_of_many_writes_of_an_id_across_groups_the_last_wins(
     queue: WriteQueue, store: asyncpg.Connection
 ) -> None:
     """Large enough for a group each, so that two lanes are at it at the same time."""
@@ -234,7 +234,7 @@ async def test_nobody_waits_behind_a_long_text(migrated: str) -> None:
     await asyncio.wait_for(asyncio.gather(long, short), 10)
 
 
-async def test_a_write_in_the_very_moment_the_queue_falls_idle_is_not_forgotten(
+async def test_a_write_at_the_moment_the_queue_becomes_idle_is_not_lost(
     migrated: str,
 ) -> None:
     """Both lanes end in the same step, and a caller writes again in the next."""

@@ -1,4 +1,4 @@
-"""An embedded server in a directory of its own, and other processes that use it."""
+"""An embedded server in its own directory, and other processes that use it."""
 
 import asyncio
 import shutil
@@ -20,7 +20,7 @@ SECONDS = 60
 
 @contextmanager
 def new_directory() -> Iterator[Path]:
-    """A place for data that is not there yet."""
+    """A path for a data directory that does not exist yet."""
     with tempfile.TemporaryDirectory(prefix="mp-embedded-") as made:
         yield Path(made) / "data"
 
@@ -65,7 +65,7 @@ def running(pid: int) -> bool:
 
 
 def started(data_dir: Path) -> "subprocess.Popen[str]":
-    """Another command that uses the server, and has it."""
+    """Another command that uses the running server."""
     script = (
         "import signal, sys; from pathlib import Path;"
         "from postgres.embedded import embedded_postgres\n"

@@ -41,7 +41,7 @@ def owners(folder: Path) -> set[int]:
 
 
 @pytest.mark.usefixtures("_no_postgres_account")
-def test_without_an_account_for_it_the_server_runs_as_a_number_that_nobody_has(
+def test_without_an_account_for_it_the_server_runs_as_an_unused_user_id(
     empty_dir: Path,
 ) -> None:
     empty_dir.mkdir()
@@ -57,7 +57,7 @@ def test_without_an_account_for_it_the_server_runs_as_a_number_that_nobody_has(
 
 
 @pytest.mark.usefixtures("_no_postgres_account")
-def test_data_that_belongs_to_nobody_gets_an_owner_of_its_own(data_dir: Path) -> None:
+def test_data_of_the_account_nobody_gets_another_owner(data_dir: Path) -> None:
     entry = pwd.getpwnam("nobody")
     Account(entry.pw_uid, entry.pw_gid).own_all(data_dir)
     with served(data_dir) as server:

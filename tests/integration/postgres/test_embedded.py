@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL: data stays, and what is in the way is dealt with or told."""
+"""The embedded PostgreSQL: data stays, and obstacles are removed or reported."""
 
 import os
 import shutil
@@ -49,7 +49,7 @@ def test_a_server_that_dies_is_started_again(data_dir: Path) -> None:
         assert postmaster(data_dir) != died
 
 
-def test_a_process_id_that_another_program_has_by_now_is_no_obstacle(data_dir: Path) -> None:
+def test_a_stale_process_id_of_another_program_does_not_prevent_a_start(data_dir: Path) -> None:
     with embedded_postgres(data_dir, FAST):
         stale = (data_dir / "postgres" / "postmaster.pid").read_text()
     lines = stale.splitlines()
@@ -59,7 +59,7 @@ def test_a_process_id_that_another_program_has_by_now_is_no_obstacle(data_dir: P
         assert ask(url, "SELECT 1") == 1
 
 
-def test_an_interrupted_first_start_is_repeated(empty_dir: Path) -> None:
+def test_an_interrupted_first_start_can_be_repeated(empty_dir: Path) -> None:
     (empty_dir / "postgres.new").mkdir(parents=True)
     (empty_dir / "postgres.new" / "PG_VERSION").write_text("18\n")
     with embedded_postgres(empty_dir, FAST) as url:

@@ -56,7 +56,7 @@ async def test_when_all_are_in_use_the_next_waits_its_turn_or_gives_up(pool: Poo
     assert await turns[1] is first
 
 
-async def test_one_that_gave_up_leaves_the_new_connection_to_the_next(connect: Connect) -> None:
+async def test_a_new_connection_whose_caller_gave_up_goes_to_the_next(connect: Connect) -> None:
     release = asyncio.Event()
 
     async def slow() -> asyncpg.Connection:
@@ -96,7 +96,7 @@ async def test_a_broken_connection_makes_room_for_those_that_wait(pool: Pool) ->
     assert await (await turn).fetchval("SELECT 1") == 1
 
 
-async def test_expired_connections_end_when_they_come_back(pool: Pool) -> None:
+async def test_expired_connections_are_closed_when_released(pool: Pool) -> None:
     used, idle = await pool.acquire(30), await pool.acquire(30)
     pool.release(idle)
     pool.expire()
@@ -107,7 +107,7 @@ async def test_expired_connections_end_when_they_come_back(pool: Pool) -> None:
     assert await (await pool.acquire(30)).fetchval("SELECT 1") == 1
 
 
-async def test_everybody_is_told_when_no_connection_can_be_made() -> None:
+async def test_all_waiting_callers_fail_if_no_connection_can_be_made() -> None:
     async def fails() -> asyncpg.Connection:
         await asyncio.sleep(0.01)
         raise ConnectionRefusedError
@@ -118,7 +118,7 @@ async def test_everybody_is_told_when_no_connection_can_be_made() -> None:
     assert pool.size == 0
 
 
-async def test_what_is_idle_for_long_is_ended(connect: Connect) -> None:
+async def test_connections_that_are_idle_for_long_are_closed(connect: Connect) -> None:
     pool = Pool(connect, 2, idle_seconds=0.2)
     first, second = await pool.acquire(30), await pool.acquire(30)
     ended = asyncio.Event()
@@ -131,7 +131,7 @@ async def test_what_is_idle_for_long_is_ended(connect: Connect) -> None:
     await pool.close()
 
 
-async def test_when_one_breaks_those_that_wait_are_ended_too(pool: Pool) -> None:
+async def test_expiring_idle_connections_keeps_those_in_use(pool: Pool) -> None:
     first, second = await pool.acquire(30), await pool.acquire(30)
     pool.release(first)
     pool.expire_idle()

@@ -141,7 +141,7 @@ async def test_an_older_release_refuses_a_newer_schema_that_does_not(
         await older.check(connection)
 
 
-async def test_a_schema_made_before_releases_were_told_apart_is_migrated_on(
+async def test_a_schema_from_before_releases_were_recorded_is_migrated(
     connection: asyncpg.Connection, package: Package
 ) -> None:
     await package.schema.migrate(connection)

@@ -23,7 +23,7 @@ from tests.integration.postgres.server import (
 )
 
 
-def test_all_who_use_a_directory_share_one_server_that_the_last_one_stops(data_dir: Path) -> None:
+def test_all_users_of_a_directory_share_one_server_that_the_last_one_stops(data_dir: Path) -> None:
     with another(data_dir) as first, embedded_postgres(data_dir, FAST) as url:
         ask(url, "CREATE TABLE kept AS SELECT 42 AS answer")
         pid = postmaster(data_dir)
@@ -36,7 +36,7 @@ def test_all_who_use_a_directory_share_one_server_that_the_last_one_stops(data_d
     nothing_runs(data_dir)
 
 
-def test_those_who_start_together_share_one_server(data_dir: Path) -> None:
+def test_commands_that_start_together_share_one_server(data_dir: Path) -> None:
     crowd = [started(data_dir) for _ in range(4)]
     try:
         urls = set()
@@ -55,7 +55,7 @@ def test_those_who_start_together_share_one_server(data_dir: Path) -> None:
     nothing_runs(data_dir)
 
 
-def test_who_comes_while_the_server_stops_gets_one(data_dir: Path) -> None:
+def test_a_command_that_starts_while_the_server_stops_gets_one(data_dir: Path) -> None:
     for _ in range(5):
         with another(data_dir) as last:
             last.terminate()
@@ -63,7 +63,7 @@ def test_who_comes_while_the_server_stops_gets_one(data_dir: Path) -> None:
                 assert ask(url, "SELECT 1") == 1
 
 
-def test_the_death_of_a_user_is_nothing_to_the_others(data_dir: Path) -> None:
+def test_a_killed_user_does_not_affect_the_others(data_dir: Path) -> None:
     with embedded_postgres(data_dir, FAST) as url, another(data_dir) as killed:
         pid = postmaster(data_dir)
         killed.kill()
@@ -72,7 +72,7 @@ def test_the_death_of_a_user_is_nothing_to_the_others(data_dir: Path) -> None:
         assert postmaster(data_dir) == pid
 
 
-def test_nothing_runs_on_when_all_users_are_killed(data_dir: Path) -> None:
+def test_nothing_keeps_running_when_all_users_are_killed(data_dir: Path) -> None:
     with another(data_dir) as one, another(data_dir) as two:
         for killed in (one, two):
             killed.kill()

@@ -1,4 +1,4 @@
-"""One server, one plugin and one scripted model for all; every test has owners of its own."""
+"""One server, one plugin and one scripted model for all; every test has its own owners."""
 
 import uuid
 from collections.abc import AsyncIterator, Iterator
@@ -19,7 +19,7 @@ def _model() -> Iterator[Model]:
 
 @pytest.fixture(autouse=True)
 def model(_model: Model) -> Model:
-    """The scripted model, as good as new."""
+    """The scripted model, reset."""
     _model.reset()
     return _model
 
@@ -39,7 +39,7 @@ def plugin_url() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def server(recall_database: str, plugin_url: str, _model: Model) -> Iterator[Recall]:
-    """Two workers, so that what one of them knows is no excuse for the other."""
+    """Two workers, so that tests notice state that only one of them has."""
     flags = ["--database-url", recall_database, "--plugin-url", plugin_url, "--workers", "2"]
     with recall(*flags, "--upstream-url", _model.url, "--dev-auth") as running:
         be_patient(running)

@@ -1,4 +1,4 @@
-"""The real command as a process, beside a plugin and a scripted model."""
+"""The real command as a process, with a plugin and a scripted model."""
 
 import asyncio
 import os
@@ -32,7 +32,7 @@ class Process:
     def __init__(
         self, command: list[str], environment: dict[str, str], until: re.Pattern[str]
     ) -> None:
-        # Settings of whoever runs the tests are not the tests'.
+        # The tests do not inherit the settings of whoever runs them.
         own = {k: v for k, v in os.environ.items() if not k.startswith("MEMORY_")}
         self.process = subprocess.Popen(
             command,

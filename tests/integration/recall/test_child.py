@@ -1,4 +1,4 @@
-"""Without a plugin URL the reference plugin runs as a child, and takes all that recall takes."""
+"""Without a plugin URL the reference plugin runs as a child, and accepts what recall accepts."""
 
 import httpx
 

@@ -105,7 +105,7 @@ class TestLearning:
         await learned(api, owner, 1)
         assert [row["key"] for row in await facts(api, owner)] == ["preference:nano"]
 
-    async def test_a_stream_that_broke_off_gives_the_users_part(
+    async def test_a_broken_stream_is_learned_from_on_the_users_side(
         self, chat: httpx.AsyncClient, api: httpx.AsyncClient, owner: str, model: Model
     ) -> None:
         async def broken(_: Received, writer: asyncio.StreamWriter) -> None:

@@ -74,7 +74,7 @@ def memories(rest: httpx.Client, owner: str) -> list[dict[str, Any]]:
 
 
 class TestLogin:
-    def test_without_a_login_there_is_only_the_login(self, server: Recall) -> None:
+    def test_without_a_login_only_the_login_page_is_served(self, server: Recall) -> None:
         for path in ("/dashboard/memory", "/dashboard/settings"):
             answer = httpx.get(server.url + path, timeout=60)
             assert answer.status_code == 303
@@ -141,9 +141,7 @@ class TestMemories:
             *("apiKeyId=%0a", f"apiKeyId={'x' * 500}"),
         ],
     )
-    def test_an_address_that_makes_no_sense_shows_what_does(
-        self, rest: httpx.Client, query: str
-    ) -> None:
+    def test_an_invalid_query_string_is_ignored(self, rest: httpx.Client, query: str) -> None:
         assert rest.get(f"/dashboard/memory?{query}").status_code == 200
 
     @pytest.mark.parametrize("path", ["/", "/dashboard", "/dashboard/"])
@@ -176,15 +174,13 @@ class TestMemories:
             expect(page.get_by_test_id(name)).to_be_hidden()
         context.close()
 
-    def test_nothing_sticks_out_on_a_phone(
-        self, page: Page, rest: httpx.Client, owner: str
-    ) -> None:
+    def test_nothing_overflows_on_a_phone(self, page: Page, rest: httpx.Client, owner: str) -> None:
         remember(rest, owner, "k" * 300, content="w" * 2000)
         for path in (f"/dashboard/memory?apiKeyId={owner}", "/dashboard/settings"):
             page.goto(path)
             assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
-    def test_what_is_told_is_seen_from_anywhere_until_the_next_click(
+    def test_a_message_is_visible_from_anywhere_until_the_next_click(
         self, page: Page, rest: httpx.Client, owner: str
     ) -> None:
         for number in range(20):
@@ -250,7 +246,7 @@ class TestMemories:
         expect(row).to_have_count(0)
         assert memories(rest, owner) == []
 
-    def test_what_is_refused_is_told(self, page: Page, rest: httpx.Client, owner: str) -> None:
+    def test_a_refusal_is_shown(self, page: Page, rest: httpx.Client, owner: str) -> None:
         remember(rest, owner, "taken")
         remember(rest, owner, "other")
         self.open(page, owner)

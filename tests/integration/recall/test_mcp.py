@@ -154,7 +154,7 @@ async def test_what_is_not_mcp_is_4xx(server: Recall, owner: str, body: bytes) -
             assert "error" in answer.json()
 
 
-async def test_nobody_is_let_in_without_a_token(server: Recall) -> None:
+async def test_a_token_is_required(server: Recall) -> None:
     async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
         assert (await client.post("/mcp", json={})).status_code == 401
         headers = {"authorization": "Bearer a", "origin": "http://evil.example"}

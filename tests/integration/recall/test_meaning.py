@@ -56,7 +56,7 @@ async def test_what_means_the_same_is_found() -> None:
     assert found.resolution == Resolution("semantic", "remote", "some-model")
 
 
-async def test_an_embedder_that_fails_costs_the_vector_alone() -> None:
+async def test_a_failing_embedder_only_loses_the_vector() -> None:
     with scripted(lambda _: (503, b"")) as server:
         async with recall_with(server) as store:
             tea = await store.create(OWNER, "tea", "We drink tea")

@@ -263,7 +263,7 @@ class TestHeaders:
         assert model.last.json == ASK
 
     @pytest.mark.parametrize("header", [{"x-memory-skip": "extract"}, {"x-memory-skip": ""}])
-    async def test_what_is_not_skipped_happens(
+    async def test_other_header_values_do_not_opt_out(
         self,
         chat: httpx.AsyncClient,
         api: httpx.AsyncClient,

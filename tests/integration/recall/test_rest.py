@@ -344,7 +344,7 @@ class TestDeleteMany:
         assert answer.json() == {"deletedCount": 2}
         assert (await listed(api, owner))["total"] == 1
 
-    async def test_ids_that_nobody_knows_are_asked_for_once_each(
+    async def test_unknown_ids_are_requested_once_each(
         self, api: httpx.AsyncClient, owner: str
     ) -> None:
         for number in range(5):

@@ -55,14 +55,14 @@ async def test_a_text_is_looked_for_in_everything_that_a_plugin_browses() -> Non
         assert (len(found.memories), found.truncated) == (COUNT, False)
 
 
-async def test_without_filter_and_browse_the_bound_holds_and_is_told() -> None:
+async def test_without_filter_and_browse_the_bound_holds_and_is_reported() -> None:
     async with filled(("batch", "list", "get")) as store:
         found = await store.scan(EVERYTHING)
         assert (len(found.memories), found.truncated) == (MAX_PAGE, True)
 
 
 @pytest.mark.parametrize("extensions", [EXTENSIONS, ("batch", "list")])
-async def test_an_export_is_whole_wherever_a_plugin_lists(
+async def test_an_export_is_complete_on_a_plugin_with_list(
     extensions: Collection[Extension],
 ) -> None:
     async with filled(extensions) as store:

@@ -1,4 +1,4 @@
-"""A scripted model server that speaks as the real ones do, down to the bytes and their timing."""
+"""A scripted model server that behaves like real ones, down to the bytes and their timing."""
 
 import asyncio
 import gzip

@@ -1,4 +1,4 @@
-"""How clients come in: each worker gets its share, and nobody who has connected is cut off."""
+"""Accepting clients: each worker gets its share, and no connected client is cut off."""
 
 import asyncio
 import errno
@@ -30,7 +30,7 @@ class Greeter(asyncio.Protocol):
 
 
 class Crowded(socket.socket):
-    """There is no room for the first ones who come."""
+    """There is no room for the first clients."""
 
     refusals = 0
 
@@ -51,7 +51,7 @@ def bound() -> Iterator[Crowded]:
 
 @asynccontextmanager
 async def worker(bound: socket.socket, share: Share) -> AsyncIterator["set[Greeter]"]:
-    """Those whom it lets in, as long as the context lasts."""
+    """The clients that it accepts while the context lasts."""
     clients: set[Greeter] = set()
     # Another process would have the socket under another number, too.
     with bound.dup() as own:
@@ -62,7 +62,7 @@ async def worker(bound: socket.socket, share: Share) -> AsyncIterator["set[Greet
 
 @contextmanager
 def connected(bound: socket.socket, count: int) -> Iterator[list[socket.socket]]:
-    """They wait in the backlog: nobody accepts them before the event loop goes on."""
+    """They wait in the backlog: nobody accepts them before the event loop continues."""
     with ExitStack() as stack:
         yield [
             stack.enter_context(socket.create_connection(bound.getsockname())) for _ in range(count)
@@ -75,7 +75,7 @@ async def greeting(client: socket.socket) -> bytes:
         return await asyncio.get_running_loop().sock_recv(client, 100)
 
 
-async def test_workers_share_out_who_connects_at_once(bound: Crowded) -> None:
+async def test_clients_that_connect_at_once_are_shared_between_workers(bound: Crowded) -> None:
     one, two = shares(2)
     async with worker(bound, one) as first, worker(bound, two) as second:
         with connected(bound, 30) as clients:
@@ -96,7 +96,7 @@ async def test_the_worker_that_has_the_fewest_gets_the_next(bound: Crowded) -> N
                 assert len(idle) >= 3
 
 
-async def test_whom_no_other_worker_lets_in_gets_in_all_the_same(bound: Crowded) -> None:
+async def test_a_client_that_no_other_worker_accepts_is_still_accepted(bound: Crowded) -> None:
     counts = [0, 0]
     async with worker(bound, Share(counts, 1)) as kept:  # the other one has died
         with connected(bound, 20) as clients:
@@ -106,7 +106,9 @@ async def test_whom_no_other_worker_lets_in_gets_in_all_the_same(bound: Crowded)
             assert counts[1] >= 19
 
 
-async def test_whoever_has_connected_before_the_acceptor_closes_is_let_in(bound: Crowded) -> None:
+async def test_clients_that_connected_before_the_acceptor_closes_are_accepted(
+    bound: Crowded,
+) -> None:
     kept: set[Greeter] = set()
     address = bound.getsockname()
     acceptor = Acceptor(bound, lambda: Greeter(kept), kept, *shares(1))
@@ -117,7 +119,9 @@ async def test_whoever_has_connected_before_the_acceptor_closes_is_let_in(bound:
         socket.create_connection(address)
 
 
-async def test_who_connects_while_the_last_ones_enter_is_let_in_too(bound: Crowded) -> None:
+async def test_clients_that_connect_while_the_last_are_accepted_are_accepted_too(
+    bound: Crowded,
+) -> None:
     kept: set[Greeter] = set()
 
     with ExitStack() as stack:
@@ -134,7 +138,7 @@ async def test_who_connects_while_the_last_ones_enter_is_let_in_too(bound: Crowd
             assert len(kept) == 5
 
 
-async def test_of_a_unix_socket_who_waits_is_let_in_and_who_comes_later_is_refused(
+async def test_on_a_unix_socket_waiting_clients_are_accepted_and_later_ones_refused(
     tmp_path: Path,
 ) -> None:
     kept: set[Greeter] = set()
@@ -155,7 +159,7 @@ async def test_of_a_unix_socket_who_waits_is_let_in_and_who_comes_later_is_refus
         assert await greeting(early) == b"hello"
 
 
-async def test_when_there_are_no_more_files_clients_wait_until_there_are(
+async def test_clients_wait_while_there_are_no_free_file_descriptors(
     bound: Crowded, caplog: pytest.LogCaptureFixture
 ) -> None:
     bound.refusals = 2
@@ -167,7 +171,7 @@ async def test_when_there_are_no_more_files_clients_wait_until_there_are(
     await acceptor.close()
 
 
-async def test_a_worker_that_hesitated_waits_for_files_just_as_well(
+async def test_a_worker_that_hesitated_also_waits_for_file_descriptors(
     bound: Crowded, caplog: pytest.LogCaptureFixture
 ) -> None:
     kept: set[Greeter] = set()

@@ -1,4 +1,4 @@
-"""The HTTP protocol: how a connection that nobody uses any more ends."""
+"""The HTTP protocol: how an idle connection ends."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -86,7 +86,7 @@ def test_a_connection_is_kept_longer_than_clients_keep_it() -> None:
     assert service._KEEP_ALIVE_SECONDS >= 120
 
 
-async def test_a_request_that_crosses_the_end_of_its_connection_meets_no_reset() -> None:
+async def test_a_request_sent_while_its_connection_closes_gets_no_reset() -> None:
     async with listening(keep_alive=0) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(REQUEST)

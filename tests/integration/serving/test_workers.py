@@ -50,7 +50,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_server_that_cannot_begin_says_so(workers: str, tmp_path: Path) -> None:
+def test_a_server_that_cannot_start_reports_it(workers: str, tmp_path: Path) -> None:
     assert printed_by(tmp_path, BROKEN, workers) == ["failed"]
 
 
@@ -85,7 +85,7 @@ print(sum(b"answered" in client.makefile("rb").read() for client in clients))
 """
 
 
-def test_who_has_connected_before_the_end_is_answered(tmp_path: Path) -> None:
+def test_clients_that_connected_before_the_end_are_answered(tmp_path: Path) -> None:
     assert printed_by(tmp_path, STOPPED_AT_ONCE) == ["40"]
 
 
@@ -115,7 +115,7 @@ print("stopped")
 """
 
 
-def test_a_signal_before_the_event_loop_is_there_stops_the_server_in_good_order(
+def test_a_signal_before_the_event_loop_exists_stops_the_server_gracefully(
     tmp_path: Path,
 ) -> None:
     assert printed_by(tmp_path, STOPPED_BEFORE_THE_LOOP) == ["stopped"]
@@ -173,7 +173,7 @@ if __name__ == "__main__":
         ("3", "replaced"),
     ],
 )
-def test_without_memory_for_a_worker_the_others_end_or_serve_on(
+def test_without_memory_for_a_worker_the_others_end_or_keep_serving(
     process_without: str, told: str, tmp_path: Path
 ) -> None:
     assert printed_by(tmp_path, NO_MEMORY, process_without) == [told, "ended"]

@@ -1,4 +1,4 @@
-"""Agents are closed after each test: a connection that is left open is a warning, and fails."""
+"""Closes agents after each test: a connection left open is a warning, which fails the test."""
 
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.unit.agent.world import World
 
 @pytest.fixture
 async def make(tmp_path: Path) -> AsyncIterator[Callable[..., World]]:
-    """Makes agents, on the same workspace unless they are given folders of their own."""
+    """Makes agents, on the same workspace unless given their own folders."""
     made: list[World] = []
 
     def world(*arguments: Any, folder: str = ".", **more: Any) -> World:

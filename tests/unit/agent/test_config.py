@@ -1,4 +1,4 @@
-"""What a configuration may say, and that what it may not is told with its place and its rule."""
+"""Valid configurations, and invalid ones, which are reported with the place and the rule."""
 
 import json
 import logging
@@ -68,7 +68,7 @@ def test_without_a_mode_it_is_curated_and_a_gateway_block_is_ignored_with_one_wa
 
 
 @pytest.mark.parametrize("section", [{}, {"gateway": None}])
-def test_without_a_mode_and_a_gateway_block_there_is_nothing_to_warn_of(
+def test_without_a_mode_and_a_gateway_block_nothing_is_warned(
     section: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert parse_config({"memory": section}).memory.mode == "curated"
@@ -177,7 +177,7 @@ WRONG: dict[str, list[Any]] = {
 
 @pytest.mark.parametrize("mode", ["hybrid", "memory_gateway"])
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_value_is_told_with_its_place_and_never_with_itself(name: str, mode: str) -> None:
+def test_an_invalid_value_is_reported_by_place_without_the_value(name: str, mode: str) -> None:
     for value in WRONG[name]:
         with pytest.raises(ConfigError) as error:
             parse_config(memory(mode, {**SMALLEST, name: value}))
@@ -188,27 +188,27 @@ def test_a_wrong_value_is_told_with_its_place_and_never_with_itself(name: str, m
 
 
 @pytest.mark.parametrize("name", ["baseUrl", "userId", "userKey"])
-def test_a_missing_credential_is_told(name: str) -> None:
+def test_a_missing_credential_is_reported(name: str) -> None:
     gateway = {key: value for key, value in SMALLEST.items() if key != name}
     with pytest.raises(ConfigError, match=rf"^memory\.gateway\.{name}: "):
         parse_config(memory("hybrid", gateway))
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "memory_gateway"])
-def test_a_gateway_mode_without_a_gateway_block_is_told(mode: str) -> None:
+def test_a_gateway_mode_without_a_gateway_block_is_reported(mode: str) -> None:
     for section in ({"mode": mode}, {"mode": mode, "gateway": None}):
         with pytest.raises(ConfigError, match=r"^memory\.gateway: is required"):
             parse_config({"memory": section})
 
 
 @pytest.mark.parametrize("mode", ["gateway", "HYBRID", "", None, 1, True, ["hybrid"], {}])
-def test_another_mode_is_told(mode: Any) -> None:
+def test_an_unknown_mode_is_reported(mode: Any) -> None:
     with pytest.raises(ConfigError, match=r"^memory\.mode: must be one of curated, memory_gat"):
         parse_config(memory(mode, SMALLEST))
 
 
 @pytest.mark.parametrize("wrong", [[], "hybrid", 5, True, [{}]])
-def test_a_section_that_is_no_object_is_told(wrong: Any) -> None:
+def test_a_section_that_is_not_an_object_is_reported(wrong: Any) -> None:
     for path, data in {
         "configuration": wrong,
         "memory": {"memory": wrong},
@@ -240,7 +240,7 @@ def test_the_provider() -> None:
         ("timeoutSeconds", 0),
     ],
 )  # fmt: skip
-def test_a_wrong_provider_is_told(name: str, value: Any) -> None:
+def test_an_invalid_provider_is_reported(name: str, value: Any) -> None:
     section = {"baseUrl": "http://h/v1", "model": "m", name: value}
     with pytest.raises(ConfigError) as error:
         parse_config({"provider": section})
@@ -268,13 +268,13 @@ def test_the_agent_section_and_the_workspace() -> None:
         ({"workspace": "a\0b"}, "workspace"),
     ],
 )
-def test_other_wrong_values_are_told(data: Any, path: str) -> None:
+def test_other_invalid_values_are_reported(data: Any, path: str) -> None:
     with pytest.raises(ConfigError) as error:
         parse_config(data)
     assert str(error.value).startswith(f"{path}: must be ")
 
 
-def test_unknown_fields_are_left_to_others() -> None:
+def test_unknown_fields_are_ignored() -> None:
     data = {"tools": {"x": 1}, **gateway_with(color="green")}
     assert parse_config(data) == parse_config(gateway_with())
 

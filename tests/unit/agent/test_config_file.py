@@ -1,4 +1,4 @@
-"""Which file is taken, and that a file that cannot be taken is not passed over."""
+"""Which configuration file is used, and that an unusable one is not skipped."""
 
 import json
 import logging
@@ -19,7 +19,7 @@ def write(path: Path, rounds: int, **more: Any) -> Path:
 
 @pytest.fixture
 def places(tmp_path: Path) -> dict[str, Path]:
-    """All places at once, each with its own number of rounds."""
+    """A file in every place, each with a different number of rounds."""
     names = {
         "given": tmp_path / "given.json",
         "variable": tmp_path / "variable.json",
@@ -30,7 +30,9 @@ def places(tmp_path: Path) -> dict[str, Path]:
     return {name: write(path, at) for at, (name, path) in enumerate(names.items(), start=1)}
 
 
-def test_the_first_that_exists_is_taken_whole(tmp_path: Path, places: dict[str, Path]) -> None:
+def test_the_first_file_that_exists_is_used_as_a_whole(
+    tmp_path: Path, places: dict[str, Path]
+) -> None:
     env = {
         "MEMORY_AGENT_CONFIG": str(places["variable"]),
         "MEMORY_AGENT_HOME": str(tmp_path / "home"),
@@ -87,7 +89,7 @@ def test_an_empty_variable_names_nothing(tmp_path: Path) -> None:
     assert load_config(env=env, cwd=tmp_path).source is None
 
 
-def test_a_file_that_cannot_be_read_is_not_passed_over(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_not_skipped(tmp_path: Path) -> None:
     write(tmp_path / "cwd" / ".beaver" / "config.json", 3)
     (tmp_path / "home" / "config.json").mkdir(parents=True)
     with pytest.raises(ConfigError, match="cannot be read"):
@@ -109,7 +111,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
-def test_broken_json_is_told_without_what_is_in_it(tmp_path: Path, content: bytes) -> None:
+def test_broken_json_is_reported_without_its_content(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "config.json"
     path.write_bytes(content)
     with pytest.raises(ConfigError) as error:
@@ -121,27 +123,27 @@ def test_broken_json_is_told_without_what_is_in_it(tmp_path: Path, content: byte
     assert error.value.__context__ is None
 
 
-def test_a_wrong_value_is_told_with_the_file_and_the_place(tmp_path: Path) -> None:
+def test_an_invalid_value_is_reported_with_the_file_and_the_place(tmp_path: Path) -> None:
     path = write(tmp_path / "config.json", 0)
     with pytest.raises(ConfigError) as error:
         load_config(path)
     assert str(error.value) == f"{path}: agent.maxToolRounds: must be an integer at least 1"
 
 
-def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_ignored(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_bytes(b"\xef\xbb\xbf{}")
     assert load_config(path).source == path
 
 
-def test_the_workspace_of_the_caller_wins(tmp_path: Path) -> None:
+def test_the_callers_workspace_wins(tmp_path: Path) -> None:
     path = write(tmp_path / "config.json", 3, workspace="/somewhere")
     assert load_config(path, workspace=tmp_path / "mine").workspace == tmp_path / "mine"
     assert load_config(path, workspace=Path("mine"), cwd=tmp_path).workspace == tmp_path / "mine"
     assert load_config(path).workspace == Path("/somewhere")
 
 
-def test_a_relative_workspace_stands_beside_the_file(tmp_path: Path) -> None:
+def test_a_relative_workspace_is_relative_to_the_file(tmp_path: Path) -> None:
     path = write(tmp_path / "there" / "config.json", 3, workspace="work")
     config = load_config(path, cwd=tmp_path / "elsewhere")
     assert config.workspace == tmp_path / "there" / "work"
@@ -152,7 +154,7 @@ def test_a_workspace_with_a_tilde_is_in_the_home_directory(tmp_path: Path) -> No
     assert load_config(path, env={"HOME": "/h"}).workspace == Path("/h/work")
 
 
-def test_the_warning_of_a_missing_mode_comes_once(
+def test_a_missing_mode_is_warned_about_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = write(tmp_path / "config.json", 3, memory={"gateway": {"userKey": KEY}})
@@ -162,7 +164,7 @@ def test_the_warning_of_a_missing_mode_comes_once(
     assert KEY not in caplog.text
 
 
-def test_a_home_that_cannot_be_looked_at_is_not_passed_over(tmp_path: Path) -> None:
+def test_an_inaccessible_home_is_not_skipped(tmp_path: Path) -> None:
     write(tmp_path / "cwd" / ".beaver" / "config.json", 3)
     home = tmp_path / ("long" * 100)
     with pytest.raises(ConfigError, match="cannot be read"):

@@ -46,7 +46,7 @@ def test_the_rule_is_there_if_and_only_if_the_gateway_is_active(
     assert "\n\n\n" not in system
 
 
-def test_what_is_built_shares_nothing_with_what_was_given() -> None:
+def test_the_built_messages_share_nothing_with_the_input() -> None:
     built = ContextBuilder().build_messages(prompt="now", history=HISTORY)
     built[1]["content"] = "changed"
     assert HISTORY[0]["content"] == "before"

@@ -1,4 +1,4 @@
-"""What the model gets of a search, what the gateway gets of a turn, and the event for each."""
+"""What the model gets from a search, what the gateway gets from a turn, and the events."""
 
 import json
 import math
@@ -252,7 +252,7 @@ async def test_after_a_failed_flush_the_add_still_counts() -> None:
     assert gateway.happened == ["add", "flush"]
 
 
-async def test_half_a_surrogate_pair_is_for_the_gateway_to_judge() -> None:
+async def test_half_a_surrogate_pair_is_left_to_the_gateway() -> None:
     gateway = FakeGateway()
     await service(gateway).recall_before_run(session_id="s1", prompt="half \ud800")
     assert gateway.bodies("search")[0]["query"] == "half \ud800"

@@ -1,4 +1,4 @@
-"""Characters that nobody sees are dropped; sentences to the model are refused or withheld."""
+"""Invisible characters are dropped; sentences addressed to the model are refused or withheld."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -133,7 +133,7 @@ SPEAKS_OF_THE_USER = [
 
 
 @pytest.mark.parametrize("content", SPEAKS_TO_THE_MODEL)
-def test_what_speaks_to_the_model_is_refused(tmp_path: Path, content: str) -> None:
+def test_text_that_addresses_the_model_is_refused(tmp_path: Path, content: str) -> None:
     store = MemoryStore(tmp_path)
     store.add("memory", "Likes tea.")
     changes: list[Change] = [
@@ -148,7 +148,7 @@ def test_what_speaks_to_the_model_is_refused(tmp_path: Path, content: str) -> No
 
 
 @pytest.mark.parametrize("content", SPEAKS_TO_THE_MODEL)
-def test_what_speaks_to_the_model_in_a_file_is_withheld(tmp_path: Path, content: str) -> None:
+def test_text_that_addresses_the_model_in_a_file_is_withheld(tmp_path: Path, content: str) -> None:
     path = tmp_path / "USER.md"
     path.write_text(f"Likes tea.\n§\n{content}\n§\nLives in Oslo.")
     before = path.read_bytes()
@@ -162,7 +162,7 @@ def test_what_speaks_to_the_model_in_a_file_is_withheld(tmp_path: Path, content:
 
 
 @pytest.mark.parametrize("content", SPEAKS_OF_THE_USER)
-def test_what_speaks_of_the_user_is_stored_and_shown(tmp_path: Path, content: str) -> None:
+def test_text_about_the_user_is_stored_and_shown(tmp_path: Path, content: str) -> None:
     store = MemoryStore(tmp_path)
     store.add("memory", content)
     assert MemoryService(store).snapshot().memory == (content,)

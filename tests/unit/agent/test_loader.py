@@ -1,4 +1,4 @@
-"""What each mode switches on, and what `status` tells of it."""
+"""What each mode switches on, and what `status` reports."""
 
 import asyncio
 import json
@@ -115,7 +115,7 @@ def test_a_mode_that_needs_a_gateway_does_not_load_without_one(
     assert not (tmp_path / "workspace").exists()
 
 
-def test_curated_mode_uses_no_gateway_that_is_there_all_the_same(tmp_path: Path) -> None:
+def test_curated_mode_does_not_use_a_configured_gateway(tmp_path: Path) -> None:
     gateway = FakeGateway()
     engine = load(
         MemoryConfig(mode="curated", explicit=True, gateway=GATEWAY),
@@ -147,7 +147,7 @@ def test_several_event_loops_can_run_the_same_agent(tmp_path: Path) -> None:
     ("name", "value"),
     [("SSL_CERT_FILE", "/nowhere/ca.pem"), ("HTTPS_PROXY", "gopher://user:secret@h")],
 )
-def test_an_environment_that_cannot_be_used_is_told(
+def test_an_unusable_environment_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
     monkeypatch.setenv(name, value)

@@ -1,4 +1,4 @@
-"""A run: its order, what it keeps, how it ends, and what the gateway's trouble may not change."""
+"""A run: its order, what it stores, how it ends, and what a failing gateway must not change."""
 
 import asyncio
 from collections.abc import Callable
@@ -27,7 +27,7 @@ Make = Callable[..., World]
 SEARCH = ("session_search", {"query": "cat"})
 
 
-async def test_a_run_in_its_order(make: Make) -> None:
+async def test_the_order_of_a_run(make: Make) -> None:
     happened: list[str] = []
 
     def clock() -> int:
@@ -249,9 +249,7 @@ TROUBLE: list[Any] = [
 
 @pytest.mark.parametrize("mode", ACTIVE_MODES)
 @pytest.mark.parametrize("trouble", TROUBLE, ids=repr)
-async def test_trouble_with_the_gateway_changes_nothing_else(
-    make: Make, mode: str, trouble: Any
-) -> None:
+async def test_a_failing_gateway_changes_nothing_else(make: Make, mode: str, trouble: Any) -> None:
     note = ("memory", {"action": "add", "content": "A note."})
     answers = dict.fromkeys(("search", "add", "flush"), trouble)
     well = make(mode, replies=[calls(note), "Miso."], folder="well")
@@ -305,7 +303,7 @@ async def test_runs_may_overlap(make: Make) -> None:
     assert len(world.gateway.bodies("add")) == 10
 
 
-async def test_a_scripted_provider_notes_what_it_was_asked() -> None:
+async def test_a_scripted_provider_records_what_it_was_asked() -> None:
     provider = ScriptedProvider(["one", ValueError("two")])
     messages = [{"role": "user", "content": "hello"}]
     assert await provider.complete(messages, []) == ProviderReply(text="one")

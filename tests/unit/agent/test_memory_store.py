@@ -40,7 +40,7 @@ def test_entries_are_separated_by_a_line(store: MemoryStore, tmp_path: Path) -> 
     assert names(folder) == ["MEMORY.md", "USER.md"]
 
 
-def test_without_files_there_are_no_entries_and_none_are_made(
+def test_without_files_there_are_no_entries_and_none_are_created(
     store: MemoryStore, tmp_path: Path
 ) -> None:
     assert store.entries("memory") == []
@@ -108,9 +108,7 @@ def test_the_default_limits(store: MemoryStore) -> None:
             store.replace(target, "mmm" if target == "memory" else "uuu", "x" * length)
 
 
-def test_an_entry_that_is_there_already_is_not_added_twice(
-    store: MemoryStore, memory: Path
-) -> None:
+def test_an_existing_entry_is_not_added_again(store: MemoryStore, memory: Path) -> None:
     store.add("memory", "Likes tea.")
     before = memory.stat()
     store.add("memory", "  Likes\u200b tea.\n")
@@ -121,7 +119,7 @@ def test_an_entry_that_is_there_already_is_not_added_twice(
     assert store.entries("memory") == ["Likes tea."]
 
 
-def test_replace_and_remove_take_a_piece_of_one_entry(store: MemoryStore) -> None:
+def test_replace_and_remove_accept_part_of_one_entry(store: MemoryStore) -> None:
     for entry in ("Likes green tea.", "Lives in Oslo.", "Works at night."):
         store.add("memory", entry)
     store.replace("memory", "Oslo", "Lives in Bergen.")
@@ -144,7 +142,7 @@ def test_replace_and_remove_take_a_piece_of_one_entry(store: MemoryStore) -> Non
         (" \n\u200b", "old_text is blank"),
     ],
 )
-def test_a_piece_that_none_or_several_have_is_refused(
+def test_a_part_of_no_entry_or_of_several_is_refused(
     store: MemoryStore, memory: Path, piece: str, told: str
 ) -> None:
     store.add("memory", "Likes tea.")
@@ -240,7 +238,7 @@ def test_a_symlink_is_followed(
     assert names(target.parent) == ["notes.md"]
 
 
-def test_what_a_killed_writer_left_is_cleared_away(store: MemoryStore, memory: Path) -> None:
+def test_what_a_killed_writer_left_is_removed(store: MemoryStore, memory: Path) -> None:
     (memory.parent / ".MEMORY.md.tmp").write_text("half of a fi")
     store.add("memory", "x")
     assert names(memory.parent) == ["MEMORY.md"]
@@ -258,13 +256,13 @@ def test_a_left_over_symlink_is_not_written_through(
     assert memory.read_text() == "x"
 
 
-def test_what_the_disk_says_is_a_refusal(store: MemoryStore, memory: Path) -> None:
+def test_a_disk_error_is_a_refusal(store: MemoryStore, memory: Path) -> None:
     memory.mkdir()
     with pytest.raises(CuratedMemoryError, match=r"MEMORY\.md could not be used: Is a directory"):
         store.add("memory", "x")
 
 
-def test_a_snapshot_without_a_readable_file_is_empty_and_warned_of(
+def test_a_snapshot_of_an_unreadable_file_is_empty_with_a_warning(
     store: MemoryStore, memory: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     memory.mkdir()

@@ -1,4 +1,4 @@
-"""The session store: what is kept, what is found, and by whom it may be called."""
+"""The session store: what is stored, what is found, and who may call it."""
 
 import sqlite3
 import stat
@@ -43,7 +43,7 @@ def test_messages_are_kept_in_order_and_across_openings(path: Path) -> None:
     again.close()
 
 
-def test_a_session_can_be_taken_up_again(path: Path) -> None:
+def test_a_session_can_be_continued(path: Path) -> None:
     store = SessionStore(path)
     store.append_message(store.create("mine"), "user", "hello")
     assert store.create("mine") == "mine"
@@ -54,7 +54,7 @@ def test_a_session_can_be_taken_up_again(path: Path) -> None:
     store.close()
 
 
-def test_other_roles_are_no_history(path: Path) -> None:
+def test_other_roles_are_not_in_the_history(path: Path) -> None:
     store = SessionStore(path)
     for role in ("system", "tool", "user"):
         store.append_message("mine", role, f"from {role}")
@@ -141,7 +141,7 @@ def test_half_a_surrogate_pair_is_replaced(path: Path) -> None:
     store.close()
 
 
-def test_an_id_that_no_file_can_hold_is_told(path: Path) -> None:
+def test_an_id_that_cannot_be_stored_is_reported(path: Path) -> None:
     store = SessionStore(path)
     for call in (lambda: store.create("half \ud800"), lambda: store.history("half \ud800")):
         with pytest.raises(SessionStoreError):
@@ -197,7 +197,7 @@ store.close()
     store.close()
 
 
-def test_what_is_no_database_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "sessions.db"
     path.write_text("This is not a database, but quite long, so that SQLite looks at it. " * 20)
     with pytest.raises(SessionStoreError, match="not a database"):

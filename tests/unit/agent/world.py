@@ -1,4 +1,4 @@
-"""A gateway in memory and agents around it: what most tests of the agent need."""
+"""An in-memory gateway and agents that use it, for most tests of the agent."""
 
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -39,7 +39,7 @@ RESULT = {
 
 @dataclass
 class FakeGateway(httpx.AsyncBaseTransport):
-    """Answers as the real one does, unless `answers` says otherwise for an operation."""
+    """Answers like the real one, unless `answers` overrides an operation."""
 
     answers: dict[str, Answer] = field(default_factory=dict)
     requests: list[httpx.Request] = field(default_factory=list)
@@ -74,7 +74,7 @@ class FakeGateway(httpx.AsyncBaseTransport):
 
 
 class Watched(ScriptedProvider):
-    """Notes in `happened` when it is asked."""
+    """Records its calls in `happened`."""
 
     def __init__(
         self, replies: Iterable[ProviderReply | str | Exception], happened: list[str]
@@ -138,6 +138,6 @@ def world(
 
 
 def calls(*wanted: tuple[str, dict[str, Any]], **more: Any) -> ProviderReply:
-    """A reply that asks for tools."""
+    """A reply with tool calls."""
     some = [ToolCall(id=f"c{at}", name=name, arguments=it) for at, (name, it) in enumerate(wanted)]
     return ProviderReply(tool_calls=tuple(some), **more)

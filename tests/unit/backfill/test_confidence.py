@@ -1,4 +1,4 @@
-"""What a clean sample is worth."""
+"""What a clean sample proves."""
 
 from math import comb
 
@@ -26,7 +26,7 @@ def test_a_small_share_is_not_rounded_to_nothing() -> None:
     assert sentence(3000, 100_000).endswith("fewer than 0.1% have a mismatch")
 
 
-def test_everything_is_no_sample() -> None:
+def test_a_sample_of_everything_is_complete() -> None:
     assert sentence(7, 7) == "7 of 7 workspaces: all of them were compared"
 
 

@@ -90,7 +90,7 @@ def test_values_follow_an_equals_sign_or_a_space(
     "arguments",
     [("-limit=0",), ("-limit=x",), ("-workspace=7",), ("-verify-sample=0",), ("--concurrency=0",)],
 )
-def test_values_that_make_no_sense_are_usage_errors(
+def test_invalid_values_are_usage_errors(
     started: list[tuple[Mode, Options]], arguments: tuple[str, ...]
 ) -> None:
     assert run("-verify", *arguments)[0] == 2
@@ -106,7 +106,7 @@ def test_a_sample_of_all_workspaces_is_a_usage_error(
     assert "leave out -verify-sample" in output
 
 
-def test_all_workspaces_are_no_sample(started: list[tuple[Mode, Options]]) -> None:
+def test_all_workspaces_are_not_a_sample(started: list[tuple[Mode, Options]]) -> None:
     assert run("-verify", "--verify-all")[0] == 0
     assert started[0][1].verify_sample is None
 

@@ -28,7 +28,7 @@ def test_what_was_recorded_is_there_after_a_crash(tmp_path: Path) -> None:
         assert journal.witnesses == {NAMESPACE: WITNESS}
 
 
-def test_a_line_that_was_torn_was_not_done_and_spoils_nothing(tmp_path: Path) -> None:
+def test_a_truncated_line_is_not_done_and_does_not_corrupt_the_next(tmp_path: Path) -> None:
     with opened(tmp_path) as journal:
         journal.record(CHUNK, {})
         journal.record(Chunk("def", 1, []), {})
@@ -62,12 +62,12 @@ def test_a_finished_apply_and_a_restart_start_over(tmp_path: Path) -> None:
         assert journal.done == {}
 
 
-def test_two_at_once_are_one_too_many(tmp_path: Path) -> None:
+def test_a_second_concurrent_apply_is_refused(tmp_path: Path) -> None:
     with opened(tmp_path), pytest.raises(ConfigurationError, match="another memory-backfill"):
         opened(tmp_path)
 
 
-def test_a_file_of_something_else_is_no_journal(tmp_path: Path) -> None:
+def test_an_unrelated_file_is_not_used_as_a_journal(tmp_path: Path) -> None:
     with opened(tmp_path) as journal:
         pass
     journal.path.write_text("hello\n")
@@ -75,7 +75,7 @@ def test_a_file_of_something_else_is_no_journal(tmp_path: Path) -> None:
         assert journal.done == {}
 
 
-def test_a_chunk_is_known_by_every_row_in_it() -> None:
+def test_a_chunk_is_identified_by_every_row_in_it() -> None:
     chunk = [item(1), item(2)]
     assert digest_of(chunk) == digest_of([item(1), item(2)])
     assert digest_of(chunk) != digest_of([item(1), item(2, "changed")])

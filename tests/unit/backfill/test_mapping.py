@@ -68,7 +68,7 @@ def test_a_workspace_that_is_its_own_parent_has_a_local_namespace_only() -> None
         (b"\xed\xa0\x80", "UTF-8"),
     ],
 )
-def test_content_that_the_contract_cannot_carry_is_rejected(
+def test_content_that_the_contract_does_not_allow_is_rejected(
     content: bytes | None, reason: str
 ) -> None:
     with pytest.raises(Rejection, match=reason):
@@ -79,7 +79,7 @@ def test_content_is_not_trimmed() -> None:
     assert content_of(row(content=b"  a\r\n ")) == "  a\r\n "
 
 
-def test_a_write_carries_what_the_plugin_lists() -> None:
+def test_a_write_contains_what_the_plugin_lists() -> None:
     full = row(embedding="[1,2.5]", namespace="notes", odd_updated_at="infinity")
     write = write_of(full, NAMESPACE, "text", frozenset(CAPABILITIES))
     assert (write.id, write.namespace, write.created_at) == (full.id, NAMESPACE, full.created_at)

@@ -1,4 +1,4 @@
-"""The words that a row is looked for with."""
+"""The queries used to find a row."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def rarity() -> Rarity:
     return made
 
 
-def test_the_first_question_is_a_piece_of_the_content_around_its_rarest_word(
+def test_the_first_query_is_an_excerpt_around_the_rarest_word(
     rarity: Rarity,
 ) -> None:
     content = "The agent deployed the service, at last: Quetzalcoatl! to the staging cluster again"
@@ -30,12 +30,12 @@ def test_a_repeated_word_of_one_row_counts_once(rarity: Rarity) -> None:
 
 
 @pytest.mark.parametrize("content", ["!!!", " 🦊 ", "-- ??"])
-def test_content_without_words_is_asked_for_as_it_is(content: str) -> None:
+def test_content_without_words_is_searched_for_as_it_is(content: str) -> None:
     assert queries_for(content, Rarity()) == [content.strip()]
 
 
 @pytest.mark.parametrize("content", ["x" * 5000, "語" * 5000, "word " * 5000])
-def test_a_question_is_never_long(content: str) -> None:
+def test_a_query_is_never_long(content: str) -> None:
     for query in queries_for(content, Rarity()):
         assert 0 < len(query) <= 100
         assert query in content or query.split()[0] in content

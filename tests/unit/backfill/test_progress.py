@@ -1,4 +1,4 @@
-"""What is seen of a run while it goes on."""
+"""What a run shows while it is in progress."""
 
 from io import StringIO
 
@@ -10,7 +10,7 @@ from backfill.progress import Reporter, printable
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The time, in the hands of the test."""
+    """A clock that the test controls."""
     now = [100.0]
     monkeypatch.setattr("backfill.progress.time.monotonic", lambda: now[0])
     return now
@@ -50,5 +50,5 @@ def test_a_remark_is_printed_as_it_is() -> None:
     assert seen.getvalue() == "[bold]a line longer than the screen\n"
 
 
-def test_what_others_wrote_cannot_command_the_terminal() -> None:
+def test_text_from_outside_cannot_control_the_terminal() -> None:
     assert printable("a\x1b[2Jb\r\nc\u202ed é 語") == "a\ufffd[2Jb\ufffd\ufffdc\ufffdd é 語"

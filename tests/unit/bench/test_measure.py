@@ -30,7 +30,7 @@ def result(
     return Result(measure, samples)
 
 
-def test_contestants_take_turns_and_every_round_begins_with_another_one() -> None:
+def test_contestants_take_turns_and_every_round_starts_with_a_different_one() -> None:
     order: list[str] = []
 
     def contestant(name: str) -> Sample:
@@ -48,7 +48,7 @@ def test_the_ratio_is_the_median_of_the_ratios_within_a_round() -> None:
     assert result([80, 40, 90], [100, 50, 100]).ratio == pytest.approx(0.8)
 
 
-def test_lower_is_better_turns_the_ratio_round() -> None:
+def test_lower_is_better_inverts_the_ratio() -> None:
     measure = Measure("work", "", "ms", {}, better="lower", must=10)
     done = Result(measure, {"plugin": [Sample(2)], "scan": [Sample(50)]})
     assert done.ratio == 25
@@ -73,7 +73,7 @@ def test_a_verdict_says_whether_the_target_was_reached(
     assert result(ours, others, must=must, at_most=at_most).verdict == verdict
 
 
-def test_more_turns_tell_more() -> None:
+def test_more_rounds_narrow_the_interval() -> None:
     nine = [80.0, 81, 82, 83, 84, 85, 86, 87, 60]
     assert result(nine, [100.0] * 9, must=0.7).verdict == "reached"
     assert result(nine, [100.0] * 9, must=0.7).interval == (0.8, 0.86)
@@ -81,7 +81,7 @@ def test_more_turns_tell_more() -> None:
     assert result([60, *nine[1:]], [100.0] * 9, must=0.7).verdict == "too noisy to tell"
 
 
-def test_the_json_holds_every_turn_and_the_markdown_one_row_a_measure() -> None:
+def test_the_json_has_every_turn_and_the_markdown_one_row_per_measure() -> None:
     done = result([80, 82, 79], [100, 101, 99], must=0.7)
     document = json.loads(report.as_json([done], MACHINE))
     [measure] = document["measures"]
@@ -106,7 +106,7 @@ def test_a_note_says_who_used_the_processors() -> None:
     assert "250 µs of processor time in our processes and 300 µs in PostgreSQL" in notes[1]
 
 
-def test_the_plot_is_an_svg_with_two_lines_a_kind() -> None:
+def test_the_plot_is_an_svg_with_two_lines_per_kind() -> None:
     samples = {
         size: [Sample(value, {"p99": value * 3})]
         for size, value in (("1,000,000", 4.0), ("10,000", 3.0), ("100,000", 3.5))

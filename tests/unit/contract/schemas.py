@@ -1,4 +1,4 @@
-"""JSON Schemas in a form in which two that mean the same are equal."""
+"""JSON Schemas in a normal form, so that equivalent ones are equal."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ _OPAQUE = {"JsonObject": {"type": "object"}}
 
 
 def normal(schema: Any, definitions: Schema) -> Any:
-    """The schema with references resolved and without what says nothing about validity."""
+    """The schema with references resolved, without annotations that do not affect validity."""
     if isinstance(schema, list):
         return sorted((normal(item, definitions) for item in schema), key=_text)
     if not isinstance(schema, dict):
@@ -33,7 +33,7 @@ def normal(schema: Any, definitions: Schema) -> Any:
         elif key == "properties":
             result[key] = {name: normal(item, definitions) for name, item in value.items()}
         elif key == "anyOf" and {} in value:
-            # The writes of a batch: a stranger among them is answered at its place.
+            # The writes of a batch: an invalid item gets its own result.
             (result[key],) = [[normal(item, definitions)] for item in value if item]
         else:
             result[key] = normal(value, definitions)

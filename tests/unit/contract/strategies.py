@@ -1,7 +1,7 @@
-"""Wire objects as JSON values: any valid one, and values that no field of a kind may have.
+"""Hypothesis strategies for wire objects: any valid one, and invalid values for every field.
 
-Every object that a plugin or a client sends is described once, field by field. A field is a pair
-of strategies: what it takes, and what it must refuse.
+Every object that a plugin or a client sends is described once, field by field. A field is a pair of
+strategies: what it accepts, and what it must refuse.
 """
 
 import math
@@ -17,7 +17,7 @@ from contract.scalars import MAX_DEPTH
 
 Json = Any
 
-# Strings that JSON can carry and PostgreSQL can keep.
+# Strings that JSON can express and PostgreSQL can store.
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))
 contents = texts.filter(lambda text: bool(text.strip()))
 poisoned_texts = st.sampled_from(["a\x00b", "\x00", "a\ud800b", "\udfff"])
@@ -57,7 +57,7 @@ bad_uuids = st.one_of(
 
 @st.composite
 def times(draw: st.DrawFn) -> str:
-    """RFC 3339 in all the ways that it may be written, zero to nine digits after the second."""
+    """RFC 3339 times in every valid form, with zero to nine decimals."""
     offset = draw(st.none() | st.integers(-23 * 60 - 59, 23 * 60 + 59))
     moment = draw(st.datetimes(datetime(2, 1, 1), datetime(9998, 12, 31)))  # noqa: DTZ001
     digits = draw(st.text("0123456789", max_size=9))
@@ -143,7 +143,7 @@ bad_json_objects = st.one_of(
 
 @dataclass(frozen=True)
 class Field:
-    """What a field takes and what it refuses; null is refused unless the field may be null."""
+    """What a field accepts and what it refuses; null is refused unless the field is nullable."""
 
     valid: st.SearchStrategy[Json]
     invalid: st.SearchStrategy[Json]

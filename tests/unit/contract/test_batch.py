@@ -37,7 +37,7 @@ def test_good_writes_come_out_in_order() -> None:
         (GOOD | {"created_at": "yesterday"}, "writes.1.created_at: must be an RFC 3339 time"),
     ],
 )
-def test_a_bad_write_is_refused_at_its_place(wrong: Any, message: str) -> None:
+def test_a_bad_write_is_refused_in_its_place(wrong: Any, message: str) -> None:
     first, second, third = parse_writes(body(GOOD, wrong, GOOD))
     assert isinstance(first, BatchWrite)
     assert isinstance(third, BatchWrite)
@@ -47,7 +47,7 @@ def test_a_bad_write_is_refused_at_its_place(wrong: Any, message: str) -> None:
 
 @settings(max_examples=50)
 @given(st.data(), valid(BatchWrite), valid(BatchWrite))
-def test_any_bad_write_names_its_field_and_leaves_its_neighbour_whole(
+def test_any_bad_write_names_its_field_and_does_not_affect_the_next(
     data: st.DataObject, good: Any, bad: Any
 ) -> None:
     name = data.draw(st.sampled_from(sorted(OBJECTS[BatchWrite])))
@@ -75,13 +75,11 @@ def test_any_bad_write_names_its_field_and_leaves_its_neighbour_whole(
     ],
     ids=["empty", "cut", "latin", "list", "bare", "null", "object", "none", "many", "deep"],
 )
-def test_a_request_that_is_wrong_as_a_whole_is_refused_as_a_whole(
-    wrong: bytes, message: str
-) -> None:
+def test_a_malformed_request_is_refused_as_a_whole(wrong: bytes, message: str) -> None:
     with pytest.raises(BadRequest) as refusal:
         parse_writes(wrong)
     assert refusal.value.message.startswith(message)
 
 
-def test_a_full_batch_is_taken() -> None:
+def test_a_full_batch_is_accepted() -> None:
     assert len(parse_writes(body(*[GOOD] * MAX_WRITES))) == MAX_WRITES

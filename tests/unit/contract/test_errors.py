@@ -1,4 +1,4 @@
-"""The exception tree: what is caught with what, and how it goes over the wire."""
+"""The exception tree: what catches what, and how errors are sent."""
 
 import inspect
 
@@ -34,7 +34,7 @@ TREE = {
 }
 
 
-def test_the_tree_is_the_one_that_is_drawn() -> None:
+def test_the_tree_matches_its_drawing() -> None:
     classes = {it for _, it in inspect.getmembers(errors, inspect.isclass)}
     kinds = {it for it in classes if issubclass(it, Exception)} - {MemoryPluginError}
     assert kinds == set(TREE)
@@ -72,7 +72,7 @@ def test_codes_and_statuses_are_those_of_the_contract() -> None:
         (b'{"namespaces": ["a:b"], "embedding": []}', "embedding: must have at least 1 item"),
     ],
 )
-def test_a_list_that_is_too_short_is_told_in_plain_words(body: bytes, message: str) -> None:
+def test_a_list_that_is_too_short_is_reported_in_plain_words(body: bytes, message: str) -> None:
     with pytest.raises(BadRequest) as refusal:
         parse(SearchRequest, body)
     assert refusal.value.message == message

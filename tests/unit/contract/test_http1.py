@@ -1,4 +1,4 @@
-"""An answer is the same in whatever pieces it comes, and the same as another parser reads it."""
+"""An answer is parsed the same in whatever pieces it arrives, and the same as by another parser."""
 
 from contextlib import suppress
 from itertools import pairwise
@@ -51,7 +51,7 @@ def answers(draw: st.DrawFn) -> bytes:
 
 
 class Oracle:
-    """What httptools makes of the same bytes."""
+    """How httptools parses the same bytes."""
 
     def __init__(self, data: bytes) -> None:
         self.body = b""
@@ -81,7 +81,7 @@ def read(data: bytes, cuts: list[int]) -> tuple[Answer, AnswerReader]:
 
 
 @given(answers(), st.lists(st.integers(0, 500), max_size=6))
-def test_any_pieces_make_the_answer_that_another_parser_reads(data: bytes, cuts: list[int]) -> None:
+def test_any_pieces_give_the_same_answer_as_another_parser(data: bytes, cuts: list[int]) -> None:
     answer, reader = read(data, cuts)
     oracle = Oracle(data)
     assert (answer.status, answer.body) == (oracle.status, oracle.body)
@@ -90,7 +90,7 @@ def test_any_pieces_make_the_answer_that_another_parser_reads(data: bytes, cuts:
 
 
 @given(st.binary(max_size=200))
-def test_whatever_comes_it_is_an_answer_or_a_refusal(data: bytes) -> None:
+def test_any_bytes_are_an_answer_or_refused(data: bytes) -> None:
     answer = None
     with suppress(UnreadableAnswer, UndecodableBody, AnswerTooLarge):
         answer = AnswerReader(100).feed(b"HTTP/1.1 200 OK\r\n" + data)

@@ -39,7 +39,7 @@ SCALARS: dict[str, Any] = {
     "Time": scalars.Time,
     "Where": contract.Where,
 }
-# What stands behind each status code, and the headers that come with it.
+# The response of each status code, and its headers.
 ENVELOPES = {
     "400": ("bad_request", set()),
     "403": ("forbidden", set()),
@@ -167,7 +167,9 @@ def schema_validator(name: str) -> Draft202012Validator:
 @pytest.mark.parametrize("model", OBJECTS, ids=lambda model: model.__name__)
 @settings(max_examples=15)
 @given(st.data())
-def test_what_a_model_takes_the_schema_takes(model: type[WireModel], data: st.DataObject) -> None:
+def test_the_schema_accepts_what_a_model_accepts(
+    model: type[WireModel], data: st.DataObject
+) -> None:
     sent = data.draw(valid(model))
     schema_validator(model.__name__).validate(sent)
 
@@ -179,7 +181,7 @@ def test_the_opaque_object_is_the_same(value: dict[str, Any]) -> None:
 
 
 @given(bad_json_objects)
-def test_a_nul_character_is_outside_of_the_schema_too(value: Any) -> None:
+def test_the_schema_refuses_a_nul_character_too(value: Any) -> None:
     with pytest.raises(BadRequest):
         parse_value(scalars.JsonObject, value, "metadata")
     if "\\x00" in repr(value) or not isinstance(value, dict):
@@ -257,7 +259,7 @@ def test_the_fields_of_an_extension_are_marked_and_nothing_else_is() -> None:
     assert {name: fields for name, fields in marked.items() if fields} == expected
 
 
-def test_a_health_answer_may_name_what_nobody_knows_yet() -> None:
+def test_a_health_answer_may_have_unknown_names() -> None:
     health = {"status": "ok", "version": "1", "capabilities": ["x"], "extensions": ["y"]}
     schema_validator("HealthResponse").validate(health)
 

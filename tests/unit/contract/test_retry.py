@@ -1,4 +1,4 @@
-"""The pause before a repeat."""
+"""The pause before a retry."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -15,7 +15,7 @@ def test_the_pause_doubles_is_jittered_and_bounded() -> None:
         assert len(set(pauses)) > 1
 
 
-def test_the_plugins_word_replaces_the_backoff() -> None:
+def test_retry_after_replaces_the_backoff() -> None:
     assert pause(0, 7.0) == 7.0
     assert pause(5, 0.0) == 0.0
 

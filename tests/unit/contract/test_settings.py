@@ -36,7 +36,7 @@ def test_an_address_is_read(text: str, url: str, socket: str | None) -> None:
         "http://user:password@localhost",
     ],
 )
-def test_what_is_no_address_is_refused(text: str) -> None:
+def test_an_invalid_address_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="the plugin's"):
         Address.parse(text)
 
@@ -73,7 +73,7 @@ def test_a_duration_is_read(value: float | str, seconds: float) -> None:
 @pytest.mark.parametrize(
     "value", ["", "s", "2h", "-1s", "0", "0ms", "1e3", "two", 0, -1, float("nan")]
 )
-def test_what_is_no_duration_is_refused(value: float | str) -> None:
+def test_an_invalid_duration_is_refused(value: float | str) -> None:
     with pytest.raises(ValueError, match="duration"):
         parse_duration(value)
 
@@ -88,7 +88,7 @@ def test_the_timeout_comes_from_the_argument_then_the_environment_then_the_defau
     assert MemoryClient()._timeout == 2
 
 
-def test_a_wrong_timeout_says_where_it_came_from(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_timeout_names_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORY_PLUGIN_TIMEOUT", "soon")
     with pytest.raises(ValueError, match="MEMORY_PLUGIN_TIMEOUT: must be a duration"):
         MemoryClient()

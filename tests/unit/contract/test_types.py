@@ -94,7 +94,7 @@ def test_unknown_fields_are_ignored(sent: Json, unknown: dict[str, int]) -> None
     [as_bytes(nested(300)), rb'"a\ud800b"', rb'"\u0000"', b"9" * 5000],
     ids=["deep", "surrogate", "nul", "endless"],
 )
-def test_an_unknown_field_is_ignored_even_when_it_is_monstrous(unknown: bytes) -> None:
+def test_an_unknown_field_is_ignored_even_if_it_is_huge(unknown: bytes) -> None:
     body = as_bytes(WRITE | {"later": "@"}).replace(b'"@"', unknown)
     assert parse(contract.MemoryWrite, body).content == WRITE["content"]
 
@@ -103,14 +103,14 @@ def test_an_unknown_field_is_ignored_even_when_it_is_monstrous(unknown: bytes) -
     "body",
     [b"", b"{", b"null", b"[]", b'"text"', b"\xff", b'\xef\xbb\xbf{"kind":"team"}', b"[" * 100_000],
 )
-def test_what_is_no_json_object_is_refused_as_a_whole(body: bytes) -> None:
+def test_a_body_that_is_not_a_json_object_is_refused(body: bytes) -> None:
     with pytest.raises(BadRequest, match=r"^body: must"):
         parse(contract.NamespaceUpsert, body)
 
 
 @pytest.mark.parametrize("digits", [50, 400, 5000])
 @pytest.mark.parametrize(("field", "value"), [("embedding", b"[0, %b]"), ("pin", b"%b")])
-def test_an_endless_number_is_refused_by_name(field: str, value: bytes, digits: int) -> None:
+def test_a_very_long_number_is_refused_by_name(field: str, value: bytes, digits: int) -> None:
     body = as_bytes(WRITE | {field: "@"}).replace(b'"@"', value % (b"9" * digits))
     with pytest.raises(BadRequest, match=rf"^{field}"):
         parse(contract.MemoryWrite, body)
@@ -134,7 +134,7 @@ def test_a_refusal_never_shows_what_was_sent() -> None:
     assert "and 3 more" in str(refusal.value)
 
 
-def test_absent_and_null_stay_apart() -> None:
+def test_absent_and_null_are_distinguished() -> None:
     absent = parse(contract.NamespaceUpsert, b'{"kind": "team"}')
     null = parse(contract.NamespaceUpsert, b'{"kind": "team", "expires_at": null}')
     assert absent.expires_at is null.expires_at is None

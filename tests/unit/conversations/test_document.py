@@ -57,7 +57,7 @@ def test_who_may_call_is_documented(place: tuple[str, str]) -> None:
     if endpoint is not None and endpoint.least is not None and "/agent/" not in path:
         word = re.search(r"\((\w+)\)", operation["summary"])
         assert word, "the summary names the least level"
-        # A member may remove oneself, whatever the level.
+        # Members may remove themselves, whatever their level.
         expected = "manager" if operation["operationId"] == "removeMembership" else None
         assert word[1] == (expected or endpoint.least.word)
 

@@ -1,4 +1,4 @@
-"""The pages that people read, taken apart: fences, headings, links, tables, words in code."""
+"""The documentation pages, parsed: fences, headings, links, tables, inline code."""
 
 import re
 from collections.abc import Iterator
@@ -17,8 +17,8 @@ _MARKDOWN = MarkdownIt("commonmark").enable("table")
 class Fence:
     """A fenced block. Words after the language say what the tests do with it:
 
-    `file=NAME` is saved under that name beside the commands of the page (`append` adds to it),
-    `static` is checked but not run, because it needs what a test has not.
+    `file=NAME` is saved under that name where the page's commands run (`append` adds to it),
+    `static` is checked but not run, because it needs something that tests do not have.
     """
 
     page: str
@@ -108,7 +108,7 @@ def _read(path: Path) -> Page:
 
 
 def _anchor(heading: str) -> str:
-    """As GitHub makes them."""
+    """Anchors as GitHub makes them."""
     kept = re.sub(r"[^\w\- ]", "", heading.replace("`", "").lower())
     return kept.replace(" ", "-")
 

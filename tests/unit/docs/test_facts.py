@@ -1,4 +1,4 @@
-"""What the pages name is there: settings, flags, exit codes, checks, endpoints, metrics, files."""
+"""What the pages mention exists: settings, flags, exit codes, checks, endpoints, metrics, files."""
 
 import re
 from functools import cache
@@ -59,13 +59,13 @@ FOREIGN_VARIABLES = {
 
 
 def all_code() -> list[tuple[str, str]]:
-    """Everything set as code on any page, with its place."""
+    """All inline code on any page, with its place."""
     words = [(f"{page.name}:{line}", code) for page in pages() for line, code in page.code]
     return words + [(str(fence), fence.text) for fence in fences("bash", "console")]
 
 
 def variables(command: str) -> set[str]:
-    """Every environment variable that a command takes in place of a flag."""
+    """Every environment variable that a command accepts instead of a flag."""
     return {str(it.envvar) for it in get_command(OUR_COMMANDS[command]).params if it.envvar}
 
 

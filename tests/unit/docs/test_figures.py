@@ -1,4 +1,4 @@
-"""No figure stands on a page that `make bench` did not measure."""
+"""Every figure on a page was measured by `make bench`."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""No page points at something that is not there."""
+"""No page has a broken link."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Reports for tests: of results that a test names, or of a plugin that attacks its reader."""
+"""Reports for tests: with given results, or from a plugin that attacks the reader."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 from harness import Comparison, Plugin, Report, Result
 from harness.report import OUTCOMES, Outcome, decide
 
-# Markup of every format, an end of CDATA, a control character, a turn of the writing direction, a
-# mention, fences, and a lone surrogate.
+# Markup of every format, an end of CDATA, a control character, a direction override, a mention,
+# fences, and a lone surrogate.
 HOSTILE = (
     "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
     "]]><!-- \x00\x1b[31m \u202e @everyone ``` ````` \" ' & | \ud800 \uffff"
@@ -30,7 +30,7 @@ def a_result(check_id: str, outcome: Outcome, **fields: Any) -> Result:
 
 
 def a_report(*results: Result, **fields: Any) -> Report:
-    """A report of these results, with the verdict that they deserve."""
+    """A report of these results, with the resulting verdict."""
     verdict, reason = decide(list(results))
     report = Report(
         verdict=verdict,

@@ -1,4 +1,4 @@
-"""The registry: what every check must say of itself, and how checks are chosen."""
+"""The registry: what every check must declare, and how checks are chosen."""
 
 import re
 
@@ -18,7 +18,7 @@ def a_check(check_id: str, *needs: str) -> Check:
     return Check(check_id, "A sentence.", passes, "must", needs, "core", alone=False)
 
 
-def test_there_are_enough_of_them() -> None:
+def test_there_are_enough_checks() -> None:
     assert len(CHECKS) >= 80
     assert len({check.id for check in CHECKS}) == len(CHECKS)
 
@@ -44,7 +44,7 @@ def test_the_needs_decide_on_the_profile() -> None:
             assert each.profile == "full", each.id
 
 
-def test_profiles_grow() -> None:
+def test_profiles_include_each_other() -> None:
     sizes = [len(Settings(profile=profile).checks()) for profile in PROFILES]
     assert sizes == sorted(sizes)
     assert len(set(sizes)) == len(PROFILES)
@@ -63,7 +63,7 @@ def test_a_check_is_chosen_by_id_area_or_pattern(pattern: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["forge", "forget.unknown", "unknown-id", "FORGET"])
-def test_a_check_is_not_chosen_by_less(pattern: str) -> None:
+def test_a_check_is_not_chosen_by_part_of_its_id(pattern: str) -> None:
     assert not a_check("forget.unknown-id").matches(pattern)
 
 
@@ -77,7 +77,7 @@ def test_a_need_must_be_one_that_can_be_claimed_or_given() -> None:
         check("forget.by-thought", "A sentence.", needs=["telepathy"])
 
 
-def test_who_names_less_excludes_the_rest() -> None:
+def test_choosing_some_checks_excludes_the_rest() -> None:
     settings = Settings(only=("forget",))
     assert settings.excludes(a_check("forget.x")) is None
     assert settings.excludes(a_check("search.x")) == "not named by --only"
@@ -112,6 +112,6 @@ def test_a_given_command_brings_its_checks_into_any_profile() -> None:
         ({"exclude": ("nothing.*",)}, r"no check matches 'nothing\.\*'"),
     ],
 )
-def test_what_makes_no_sense_is_refused(options: dict[str, object], message: str) -> None:
+def test_invalid_settings_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         Settings(**options)  # type: ignore[arg-type]

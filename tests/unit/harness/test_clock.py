@@ -1,4 +1,4 @@
-"""What can be said for certain about a plugin's clock."""
+"""What is certain about a plugin's clock."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -21,7 +21,7 @@ def after(seconds: float) -> datetime:
 
 
 @pytest.mark.parametrize("skew", [0.0, -3600.0, 86400.0])
-def test_a_look_is_before_or_after_only_when_that_is_certain(skew: float) -> None:
+def test_a_read_is_before_or_after_only_if_that_is_certain(skew: float) -> None:
     # Local time 100 is noon for the plugin, whatever our own clock says.
     clock = PluginClock(an_exchange(100 - 0.1, 100 + 0.1), after(skew + 0.000_001))
     moment = after(skew + 10)
@@ -33,7 +33,7 @@ def test_a_look_is_before_or_after_only_when_that_is_certain(skew: float) -> Non
     assert (late.was_before(moment), late.was_after(moment)) == (False, True)
 
 
-def test_a_clock_that_shows_whole_seconds_is_a_second_less_sure() -> None:
+def test_a_clock_with_whole_seconds_is_a_second_less_certain() -> None:
     exact = PluginClock(an_exchange(100, 100), after(0.5))
     coarse = PluginClock(an_exchange(100, 100), after(0))
     look = an_exchange(109.2, 109.2)
@@ -41,7 +41,7 @@ def test_a_clock_that_shows_whole_seconds_is_a_second_less_sure() -> None:
     assert not coarse.saw(look).was_before(after(10))
 
 
-def test_the_longer_ago_a_clock_was_read_the_less_sure_it_is() -> None:
+def test_the_longer_ago_a_clock_was_read_the_less_certain_it_is() -> None:
     clock = PluginClock(an_exchange(100, 100), after(0.000_001))
     assert clock.saw(an_exchange(109.8, 109.8)).was_before(after(10))
     assert not clock.saw(an_exchange(199.8, 199.8)).was_before(after(100))

@@ -1,4 +1,4 @@
-"""The commands that repeat a failure: few, and right when a shell runs them."""
+"""The commands that reproduce a failure: few, and correct when a shell runs them."""
 
 import json
 import shutil
@@ -18,7 +18,7 @@ MADE = "018f3c2e-7c4b-4d5a-9b1e-2f6a4c8d0e11"
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 LOCAL = Caller("http://localhost:9100")
 
-# Stands in for curl: shows each call, one argument a line, and answers as a plugin would.
+# Replaces curl: prints each call, one argument per line, and answers like a plugin.
 CURL = """
 curl() {
   for argument in "$@"; do printf '%s\\n' "$argument" >> "$CALLS"; done
@@ -83,7 +83,7 @@ def run_in_shell(commands: list[str], calls: str) -> list[list[str]]:
     return [call.strip("\n").split("\n") for call in shown.split("--\n") if call.strip()]
 
 
-def test_only_what_bears_on_the_failure_is_repeated() -> None:
+def test_only_what_affects_the_failure_is_repeated() -> None:
     story = Story()
     story.put(HERE)
     story.put(THERE)
@@ -98,7 +98,7 @@ def test_only_what_bears_on_the_failure_is_repeated() -> None:
     assert commands[-1].startswith("curl -sS -i -X POST 'http://localhost:9100/v1/search'")
 
 
-def test_an_id_that_the_plugin_made_is_taken_from_its_answer(tmp_path: Path) -> None:
+def test_a_generated_id_is_taken_from_the_answer(tmp_path: Path) -> None:
     story = Story()
     story.put(HERE)
     story.write(HERE, "here")
@@ -116,7 +116,7 @@ def test_a_body_reaches_the_plugin_as_it_was_sent(tmp_path: Path) -> None:
     assert json.loads(call[call.index("--data-binary") + 1]) == {"content": awkward}
 
 
-def test_a_time_is_told_from_now(tmp_path: Path) -> None:
+def test_a_time_is_relative_to_now(tmp_path: Path) -> None:
     story = Story()
     story.put(HERE)
     story.write(HERE, "x", expires_at="2026-01-31T12:00:03.15Z", made="2001-01-01T00:00:00Z")
@@ -128,14 +128,14 @@ def test_a_time_is_told_from_now(tmp_path: Path) -> None:
     assert body["made"] == "2001-01-01T00:00:00Z"
 
 
-def test_a_wait_is_part_of_the_story() -> None:
+def test_a_wait_is_reproduced() -> None:
     story = Story()
     story.put(HERE)
     story.search(HERE, pause=2.5)
     assert story.commands(waits=[1.0])[1] == "sleep 2.5"
 
 
-def test_a_slow_machine_is_not() -> None:
+def test_a_delay_of_a_slow_machine_is_not_reproduced() -> None:
     story = Story()
     story.put(HERE)
     story.search(HERE, pause=2.5)
@@ -155,7 +155,7 @@ def test_requests_that_count_up_are_a_loop(tmp_path: Path) -> None:
     assert [json.loads(body)["content"] for body in bodies] == [f"note {n}" for n in range(20)]
 
 
-def test_requests_that_ran_at_once_run_at_once_again() -> None:
+def test_concurrent_requests_are_repeated_concurrently() -> None:
     story = Story()
     story.put(HERE)
     story.write(HERE, "same", id=MADE)
@@ -167,7 +167,7 @@ def test_requests_that_ran_at_once_run_at_once_again() -> None:
     assert loop.endswith(" & done; wait")
 
 
-def test_a_long_body_is_packed() -> None:
+def test_a_long_body_is_compressed() -> None:
     story = Story()
     story.put(HERE)
     story.write(HERE, "memory " * 100_000)
@@ -194,5 +194,5 @@ def test_without_an_address_the_reader_gives_one() -> None:
     assert "\"$MEMORY_PLUGIN_URL\"'/v1/search'" in command
 
 
-def test_no_requests_are_no_commands() -> None:
+def test_without_requests_there_are_no_commands() -> None:
     assert repeat([], LOCAL) == []

@@ -36,11 +36,11 @@ def test_a_name_in_the_body_is_seen_wherever_a_plugin_may_read_it(body: bytes) -
 
 
 @pytest.mark.parametrize("name", ["A:0", "a0", "a:", ":0", "a:é", f"{LONGEST}0", "a:0%0A"])
-def test_what_no_plugin_may_hold_is_no_name(name: str) -> None:
+def test_an_invalid_name_is_not_a_name(name: str) -> None:
     assert names_in(Request("DELETE", f"/v1/namespaces/{name}", None)) == set()
 
 
-def test_the_longest_name_is_one() -> None:
+def test_the_longest_valid_name_is_a_name() -> None:
     assert names_in(Request("DELETE", f"/v1/namespaces/{LONGEST}", None)) == {LONGEST}
 
 

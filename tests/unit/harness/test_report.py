@@ -34,7 +34,7 @@ def test_a_report_survives_its_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "other"}'])
-def test_what_is_no_report_is_refused_with_advice(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_not_a_report_is_refused_with_advice(tmp_path: Path, text: str) -> None:
     (tmp_path / "report.json").write_text(text)
     with pytest.raises(ConfigurationError, match=r"memory-harness run URL --json FILE"):
         load_report(tmp_path / "report.json")

@@ -1,4 +1,4 @@
-"""How the time of a function grows with its text, whatever else the machine does."""
+"""How the time of a function grows with its text, independent of the machine's load."""
 
 import time
 from collections.abc import Callable

@@ -146,7 +146,7 @@ def test_secrets_are_redacted() -> None:
         "token=abc123def",
     ],
 )
-def test_an_object_that_was_nothing_but_a_secret_is_no_fact(secret: str) -> None:
+def test_an_object_that_was_only_a_secret_is_not_a_fact(secret: str) -> None:
     assert extract_facts_from_text(f"I prefer {secret}") == []
     assert extract_facts_from_text(f"I'll use {secret}.") == []
 

@@ -1,4 +1,4 @@
-"""The local model against the values that its makers publish."""
+"""The local model compared with the values that its authors publish."""
 
 from pathlib import Path
 

@@ -103,7 +103,7 @@ def test_no_part_ends_inside_a_character(character: str) -> None:
         assert part == character * (len(part) // len(character))
 
 
-def test_more_marks_than_fit_into_a_part_are_cut_all_the_same() -> None:
+def test_more_marks_than_fit_into_a_part_are_still_split() -> None:
     text = "e" + "\u0301" * 500
     assert "".join(split_text(text, 100)) == text
 

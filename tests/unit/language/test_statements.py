@@ -131,7 +131,7 @@ def test_secrets_are_redacted() -> None:
     ]
 
 
-def test_preferences_and_decisions_of_the_table_are_kept_and_what_is_none_is_not() -> None:
+def test_preferences_and_decisions_of_the_table_are_kept_and_nothing_else() -> None:
     for phrase in read("phrases.txt"):
         keys = {key for _, key, _ in phrase.facts}
         if phrase.speaker == "user" and "\n" not in phrase.text and "?" not in phrase.text:

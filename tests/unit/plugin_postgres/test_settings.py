@@ -13,7 +13,7 @@ from plugin_postgres.settings import SETTINGS, Settings
 from serving.errors import BadSetting
 
 
-def test_the_fixed_interface_stands() -> None:
+def test_the_fixed_interface_is_unchanged() -> None:
     fixed = {
         "--listen": ("MEMORY_PLUGIN_LISTEN_ADDR", "127.0.0.1:9100"),
         "--database-url": ("MEMORY_PLUGIN_DATABASE_URL", None),
@@ -57,9 +57,7 @@ def test_the_help_names_every_flag_and_variable(asked: str) -> None:
         ({"token": "read from a file\n"}, "--token"),
     ],
 )
-def test_a_value_that_makes_no_sense_is_refused_by_its_flag(
-    values: dict[str, Any], flag: str
-) -> None:
+def test_an_invalid_value_is_refused_by_its_flag(values: dict[str, Any], flag: str) -> None:
     with pytest.raises(BadSetting, match=flag):
         Settings(**values)
 

@@ -1,4 +1,4 @@
-"""The block, and where it goes: every row of the table, and that nothing else changes."""
+"""The memory block, and where it goes: every row of the table, and that nothing else changes."""
 
 import copy
 import json
@@ -296,7 +296,7 @@ def test_what_does_not_have_the_shape_stays_as_it_is(format: Any, request_: Any)
     assert injected(request_, format=format) == request_
 
 
-# Requests as clients send them, and as nobody should.
+# Requests as clients send them, and malformed ones.
 TEXT = st.text(max_size=20)
 SCALAR = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), TEXT
@@ -394,13 +394,13 @@ def test_the_bytes_that_go_upstream_say_the_same_and_keep_the_rest(
         return
     edited = document.edited(edit)
     assert json.loads(edited) == inject_memory(request, MEMORY, format=format, placement=placement)
-    # Whatever was there is there, in its order: the block was only put in between.
+    # Everything is still there, in order: the block was only inserted.
     place = next((i for i, (a, b) in enumerate(zip(raw, edited, strict=False)) if a != b), len(raw))
     if edit.action != "set":
         assert edited.endswith(raw[place:])
 
 
-def test_numbers_doubled_keys_and_escapes_are_passed_on_as_they_were_written() -> None:
+def test_numbers_repeated_keys_and_escapes_are_passed_on_unchanged() -> None:
     raw = (
         b'{ "seed":123456789012345678901234567890, "t":1.10, "t":2e0, "u":"\\u0041\\/",'
         b'\n "messages" : [ {"role":"user","content":"hi"} ] }'
@@ -430,13 +430,13 @@ def test_numbers_doubled_keys_and_escapes_are_passed_on_as_they_were_written() -
         b"null",
     ],
 )
-def test_what_is_not_one_json_object_is_no_document(body: bytes) -> None:
+def test_a_body_that_is_not_one_json_object_is_not_a_document(body: bytes) -> None:
     with pytest.raises(NotADocument):
         Document(body)
 
 
 @pytest.mark.parametrize("placement", ["head", "tail"])
-def test_only_one_place_changes_where_an_object_stands_twice(placement: Placement) -> None:
+def test_only_one_place_changes_if_an_object_occurs_twice(placement: Placement) -> None:
     question = {"role": "user", "content": "hi"}
     answer = {"role": "assistant", "content": "hello"}
     request = {"model": "o1", "messages": [question, answer, question]}

@@ -1,4 +1,4 @@
-"""A search that is begun before PostgreSQL has answered counts if nothing has changed since."""
+"""A search that starts before PostgreSQL has answered is used if nothing has changed since."""
 
 import asyncio
 import json
@@ -112,7 +112,7 @@ async def test_a_search_that_was_begun_early_is_used(
     assert [mark for mark, _ in watch.kept] == [_UNCHANGED.mark("apiKey")]
 
 
-async def test_what_was_changed_meanwhile_is_searched_for_anew(
+async def test_what_was_changed_meanwhile_is_searched_for_again(
     store: _Store, watch: _Watch, recollection: Recollection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def look(_owner: str | None, _digest: bytes | None) -> Glance:

@@ -156,7 +156,7 @@ def test_only_what_an_answer_holds_is_found() -> None:
     assert memory.api_key_id == "other"
 
 
-def test_a_reader_forgets_the_rows_that_it_has_no_room_for() -> None:
+def test_a_reader_drops_rows_that_it_has_no_room_for() -> None:
     rows = [_row(content=f"I like tea number {number}") for number in range(10)]
     reader = Reader(most_bytes=2 * len(_body(rows[0])))
     first, *_ = [reader.read(_body(row), _OWNERS).candidates[0] for row in rows]

@@ -13,7 +13,7 @@ from serving.errors import BadSetting
 
 
 @pytest.mark.parametrize("listen", ["127.0.0.1:0", "localhost:0"])
-def test_loopback_is_private_and_the_real_port_is_told(listen: str) -> None:
+def test_loopback_is_private_and_the_real_port_is_reported(listen: str) -> None:
     with address.bound(listen) as bound:
         assert bound.is_private
         assert bound.address.startswith("http://")
@@ -52,7 +52,7 @@ def test_an_ipv6_address_stands_in_brackets() -> None:
 @pytest.mark.parametrize(
     "listen", ["", "localhost", "127.0.0.1", ":", ":x", ":-1", "127.0.0.1:65536", "unix:/no/dir/x"]
 )
-def test_what_is_no_address_is_refused(listen: str) -> None:
+def test_an_invalid_address_is_refused(listen: str) -> None:
     with pytest.raises(BadSetting), address.bound(listen):
         pass
 
@@ -91,7 +91,7 @@ def test_a_unix_socket_refuses_clients_until_it_is_opened(path: Path) -> None:
         client.connect(str(path))
 
 
-def test_of_two_servers_that_start_on_one_port_the_second_to_listen_is_told() -> None:
+def test_of_two_servers_on_one_port_the_second_to_listen_is_refused() -> None:
     with address.bound("127.0.0.1:0") as first:
         taken = first.address.removeprefix("http://")
         with address.bound(taken) as second:
@@ -102,7 +102,7 @@ def test_of_two_servers_that_start_on_one_port_the_second_to_listen_is_told() ->
             address.bound(taken).__enter__()
 
 
-def test_of_two_servers_that_start_on_one_unix_socket_the_first_is_told(path: Path) -> None:
+def test_of_two_servers_on_one_unix_socket_the_first_is_refused(path: Path) -> None:
     with address.bound(f"unix:{path}") as first:
         with address.bound(f"unix:{path}") as last:
             last.open()
@@ -120,7 +120,7 @@ def test_the_file_of_another_server_is_left_alone(path: Path) -> None:
         assert path.is_socket()
 
 
-def test_a_file_that_is_no_socket_is_never_removed() -> None:
+def test_a_file_that_is_not_a_socket_is_never_removed() -> None:
     with tempfile.TemporaryDirectory(prefix="mp-") as made:
         path = Path(made) / "precious.txt"
         path.write_text("data")

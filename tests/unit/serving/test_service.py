@@ -1,4 +1,4 @@
-"""What the server is made of where a fast part is missing."""
+"""What the server uses if a fast component is missing."""
 
 import logging
 from typing import Any
@@ -14,7 +14,7 @@ def test_the_fast_parts_are_used() -> None:
     assert service._loop() == "uvloop"
 
 
-def test_a_missing_fast_part_is_told_loudly(
+def test_a_missing_fast_part_is_logged_as_an_error(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def missing(_: str) -> Any:

@@ -1,4 +1,4 @@
-"""Broken plugins: each is the example with one small fault, and names the checks that find it.
+"""Broken plugins: each is the example with one small defect, and names the checks that find it.
 
 @mutant("The limit of 100 returns 99 rows.", "limits.exactly-100")
 class LimitIsOneShort(Store): ...
@@ -23,7 +23,7 @@ Broken = TypeVar("Broken", bound=type[Store] | type[ExamplePlugin])
 
 @dataclass(frozen=True)
 class Mutant:
-    """One broken plugin, and the checks that must not let it pass."""
+    """One broken plugin, and the checks that must fail for it."""
 
     name: str
     area: str
@@ -39,10 +39,10 @@ _mutants: list[Mutant] = []
 def mutant(
     fault: str, *killed_by: str, without: tuple[str, ...] = (), only_warns: bool = False
 ) -> Callable[[Broken], Broken]:
-    """Register a broken store, or a broken plugin on a sound store.
+    """Register a broken store, or a broken plugin on a correct store.
 
-    `without` switches capabilities and extensions off. `only_warns` is for a fault that the
-    author should know of although it breaks no must.
+    `without` switches capabilities and extensions off. `only_warns` is for a defect that does not
+    break a `must` but that the author should know.
     """
 
     def register(broken: Broken) -> Broken:

@@ -1,4 +1,4 @@
-"""Plugins in which what has expired lives on, or dies too early."""
+"""Plugins in which things expire too late, too early or never."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -43,7 +43,7 @@ class TooEarly(Store):
 
 
 def all_rows(store: Store, names: list[str]) -> list[Row]:
-    """The rows of the namespaces, dead or alive."""
+    """The rows of the namespaces, expired or not."""
     spaces = [store.spaces[name] for name in names if name in store.spaces]
     return [row for space in spaces for row in space.rows.values()]
 

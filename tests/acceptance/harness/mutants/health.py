@@ -1,4 +1,4 @@
-"""Plugins that say wrong things of themselves."""
+"""Plugins that report wrong things about themselves."""
 
 from starlette.requests import Request
 from starlette.responses import Response

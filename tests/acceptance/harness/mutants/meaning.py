@@ -1,4 +1,4 @@
-"""Plugins that mistake what is near, or one half of a hybrid search for the whole."""
+"""Plugins that get the nearest vectors wrong, or use only one half of a hybrid search."""
 
 import re
 from collections.abc import Iterable

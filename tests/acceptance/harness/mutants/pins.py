@@ -1,4 +1,4 @@
-"""Plugins whose pins do not hold, or hold too well."""
+"""Plugins whose pins have too little or too much effect."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable

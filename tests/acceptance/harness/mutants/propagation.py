@@ -1,4 +1,4 @@
-"""Plugins to which `propagation` is not opaque."""
+"""Plugins that do not treat `propagation` as opaque."""
 
 import unicodedata
 from typing import Any
@@ -21,7 +21,7 @@ class _Changes(Store):
     """Keeps another object than was sent."""
 
     def alter(self, value: Any) -> Any:
-        """The value in the place of a value; goes into lists and objects by itself."""
+        """The replacement for a value; applied to lists and objects recursively."""
         if isinstance(value, dict):
             return {key: self.alter(item) for key, item in value.items()}
         if isinstance(value, list):

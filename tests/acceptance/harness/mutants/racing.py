@@ -1,4 +1,4 @@
-"""Plugins that are sound as long as nobody else is there, or nobody looks at once."""
+"""Plugins that work as long as there is no concurrency, or nobody reads right away."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Plugins that refuse what they should take, take what they should refuse, or break on it."""
+"""Plugins that refuse valid input, accept invalid input, or fail on it."""
 
 import json
 import re
@@ -81,7 +81,7 @@ class BadQueryBreaks(Breaks):
 
 
 class _Repairs(ExamplePlugin):
-    """Takes what it should refuse, by changing it first."""
+    """Accepts what it should refuse, by changing it first."""
 
     repairs: tuple[tuple[bytes, bytes], ...] = ()
 

@@ -1,4 +1,4 @@
-"""Plugins whose newest memories are not the newest, or not those that were asked for."""
+"""Plugins that do not return the newest memories, or not those that were requested."""
 
 import random
 from collections.abc import Iterable
