@@ -47,7 +47,7 @@ MAX_BODY = 8 * 2**20
 # The file and what JSON adds, in which a character may take two. A form is limited once it is seen.
 MAX_UPLOAD = 2 * MAX_FILE + 2**20
 
-_PLANS = {
+PLANS = {
     # The statements look up rows by their keys: a new plan each time would be the same.
     "plan_cache_mode": "force_generic_plan",
     # A flush leaves dead entries in the indexes. A plain scan marks them and stops at what it looks
@@ -65,7 +65,7 @@ def create_app(settings: Settings, client: MemoryClient | None = None) -> Starle
     metrics = Metrics("memory_gateway")
     numbers = Numbers(metrics)
     database = Database(
-        settings, name=NAME, search_path=SCHEMA.name, session=_PLANS, prepare=json_as_python
+        settings, name=NAME, search_path=SCHEMA.name, session=PLANS, prepare=json_as_python
     )
     plugin = Plugin(settings.plugin_url or "", settings.plugin_token, client)
     models = Models(settings, numbers)
