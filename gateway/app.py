@@ -47,6 +47,13 @@ MAX_BODY = 8 * 2**20
 # The file and what JSON adds, in which a character may take two. A form is limited once it is seen.
 MAX_UPLOAD = 2 * MAX_FILE + 2**20
 
+PLANS = {
+    # The statements look up rows by their keys: a new plan each time would be the same.
+    "plan_cache_mode": "force_generic_plan",
+    # A flush leaves dead entries in the indexes. A plain scan marks them and stops at what it looks
+    # for; a bitmap reads them all, more at every flush of a long chat.
+    "enable_bitmapscan": "off",
+}
 _CODES = {413: "too_large", 429: "too_many_requests"}
 
 
@@ -57,7 +64,9 @@ def create_app(settings: Settings, client: MemoryClient | None = None) -> Starle
     """
     metrics = Metrics("memory_gateway")
     numbers = Numbers(metrics)
-    database = Database(settings, name=NAME, search_path=SCHEMA.name, prepare=json_as_python)
+    database = Database(
+        settings, name=NAME, search_path=SCHEMA.name, session=PLANS, prepare=json_as_python
+    )
     plugin = Plugin(settings.plugin_url or "", settings.plugin_token, client)
     models = Models(settings, numbers)
     locks = Locks(database, SCHEMA.lock, most=max(1, settings.pool_size // 3))

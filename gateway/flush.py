@@ -174,7 +174,7 @@ class Flush:
         if len(written) < len(waiting):
             return await self._bring(held, session)  # some were refused: each is looked at again
         # With the end of the lock, in one commit: after a crash the batch is brought once more.
-        await held.let_go(load("complete_batch").format(session=session.id, batch=batch.id))
+        await held.let_go(f"SELECT complete_batch({session.id:d}, '{batch.id}');")
         self._numbers.memories_written.inc(len(written))
         return Taken(messages, len(waiting))
 

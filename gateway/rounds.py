@@ -1,8 +1,8 @@
 """Work for many callers at once: callers that arrive during a round join the next one.
 
 Of what a small statement costs, the way to the database and its commit are the larger part, and a
-round shares them. Nobody waits for a request that has not arrived; but those that have arrived and
-are still to be read come first, else one goes alone and all the others after it.
+round shares them. Who comes alone goes at once. But clients that were answered together come back
+together: the first of them waits a moment for the others, who would else wait for its whole round.
 """
 
 import asyncio
@@ -13,9 +13,7 @@ Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
 _LARGEST = 500
-# Whoever has arrived takes part after two turns of the event loop: one reads, the other begins.
-_TURNS_TO_ARRIVE = 2
-_COMPANY = 64
+_MOMENT_SECONDS = 0.001
 
 
 class Rounds(Generic[Item, Outcome]):
@@ -32,33 +30,48 @@ class Rounds(Generic[Item, Outcome]):
         self._largest = largest
         self._waiting: list[tuple[Item, asyncio.Future[Outcome]]] = []
         self._task: asyncio.Task[None] | None = None
+        # How many took part in the last round, when it ended, and who is told when they are back.
+        self._expected = 0
+        self._ended_at = 0.0
+        self._all_back: asyncio.Future[None] | None = None
 
     async def take_part(self, item: Item) -> Outcome:
         turn: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, turn))
         if self._task is None:
             self._task = asyncio.create_task(self._run_all())
+        elif self._all_back is not None and len(self._waiting) >= self._expected:
+            _tell(self._all_back)
         return await turn
 
     async def _run_all(self) -> None:
         try:
             while self._waiting:
-                await self._let_arrive()
+                await self._let_come_back()
                 these = self._waiting[: self._largest]
                 del self._waiting[: self._largest]
                 await self._run_one(these)
+                self._expected = len(these)
+                self._ended_at = asyncio.get_running_loop().time()
         finally:
             self._task = None
             for _, turn in self._waiting:
                 turn.cancel()  # only when this task was cancelled
             self._waiting.clear()
 
-    async def _let_arrive(self) -> None:
-        quiet = 0
-        while quiet < _TURNS_TO_ARRIVE and len(self._waiting) < _COMPANY:
-            before = len(self._waiting)
-            await asyncio.sleep(0)
-            quiet = quiet + 1 if len(self._waiting) == before else 0
+    async def _let_come_back(self) -> None:
+        """Wait a moment for those of the last round, if it has only just ended."""
+        loop = asyncio.get_running_loop()
+        is_over = loop.time() - self._ended_at > _MOMENT_SECONDS
+        if is_over or len(self._waiting) >= self._expected:
+            return
+        self._all_back = loop.create_future()
+        timer = loop.call_later(_MOMENT_SECONDS, _tell, self._all_back)
+        try:
+            await self._all_back
+        finally:
+            timer.cancel()
+            self._all_back = None
 
     async def _run_one(self, these: list[tuple[Item, "asyncio.Future[Outcome]"]]) -> None:
         try:
@@ -79,3 +92,8 @@ class Rounds(Generic[Item, Outcome]):
                 turn.set_exception(outcome)
             else:
                 turn.set_result(outcome)
+
+
+def _tell(turn: "asyncio.Future[None]") -> None:
+    if not turn.done():
+        turn.set_result(None)

@@ -12,8 +12,8 @@ from gateway.wire import SearchRequest
 from postgres.database import Database
 
 _MOST_REMEMBERED = 2_000
-# More are not worth sending to the database to be compared.
-_MOST_COMPARED = 32
+# Of all scopes together: 6 MiB.
+_MOST_NAMESPACES = 50_000
 
 
 class Scope(NamedTuple):
@@ -39,34 +39,42 @@ class Scope(NamedTuple):
         )
 
 
+class Namespaces(NamedTuple):
+    """The namespaces of a scope, and the user's `scope_version` when they were all."""
+
+    names: list[str]
+    version: int
+
+
 class _Known(NamedTuple):
     key_sha256: bytes
-    namespaces: list[str]
+    namespaces: Namespaces
 
 
 class Scopes:
     """The namespaces of scopes, and those that a search may try without asking first.
 
-    Such a search has the database compare them afterwards, in the statement that describes what it
-    found, and makes sure of the key there. So a chat is searched with one statement and not two.
+    Such a search makes sure of them and of the key afterwards, in the statement that describes what
+    it found. So it takes one statement and not two, and however many sessions a user has, they are
+    read once.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._remembered: OrderedDict[Scope, _Known] = OrderedDict()
+        self._count = 0
 
-    async def namespaces(self, scope: Scope, given: Credentials) -> list[str]:
+    async def namespaces(self, scope: Scope, given: Credentials) -> Namespaces:
         """The namespaces as they are now; `Unauthorized` for another key than the user's."""
         row = await self._database.fetchrow(load("find_scope"), *scope, given.key_sha256)
         recognise(given, row)
-        found: list[str] = [] if row is None else row["namespaces"]
-        if 0 < len(found) <= _MOST_COMPARED:
-            self._remembered[scope] = _Known(given.key_sha256, found)
-            if len(self._remembered) > _MOST_REMEMBERED:
-                self._remembered.popitem(last=False)
+        if row is None:
+            return Namespaces([], 0)
+        found = Namespaces(row["namespaces"], row["scope_version"])
+        self._remember(scope, _Known(given.key_sha256, found))
         return found
 
-    def remembered(self, scope: Scope, given: Credentials) -> list[str] | None:
+    def remembered(self, scope: Scope, given: Credentials) -> Namespaces | None:
         """What the namespaces were when the database was last asked, by somebody with this key."""
         known = self._remembered.get(scope)
         if known is None or not hmac.compare_digest(known.key_sha256, given.key_sha256):
@@ -74,4 +82,13 @@ class Scopes:
         return known.namespaces
 
     def forget(self, scope: Scope) -> None:
-        self._remembered.pop(scope, None)
+        known = self._remembered.pop(scope, None)
+        if known is not None:
+            self._count -= len(known.namespaces.names)
+
+    def _remember(self, scope: Scope, known: _Known) -> None:
+        self.forget(scope)
+        self._remembered[scope] = known
+        self._count += len(known.namespaces.names)
+        while len(self._remembered) > _MOST_REMEMBERED or self._count > _MOST_NAMESPACES:
+            self.forget(next(iter(self._remembered)))

@@ -12,7 +12,7 @@ from gateway.errors import Unauthorized, Unavailable
 from gateway.models import Models
 from gateway.plugin import Found, Plugin
 from gateway.results import result
-from gateway.scopes import Scope, Scopes
+from gateway.scopes import Namespaces, Scope, Scopes
 from gateway.statements import load
 from gateway.wire import NARROWEST_FIRST, ScopeName, SearchRequest
 from postgres.database import Database
@@ -44,7 +44,7 @@ class _Question:
     given: Credentials
     request: SearchRequest
     scope: Scope
-    namespaces: list[str]
+    namespaces: Namespaces
     is_guess: bool
 
 
@@ -72,7 +72,7 @@ class Search:
                 except (_Outdated, Unauthorized):
                     self._scopes.forget(scope)
             namespaces = await self._scopes.namespaces(scope, given)
-            if not namespaces:
+            if not namespaces.names:
                 return []
             return await self._best(_Question(given, request, scope, namespaces, is_guess=False))
         except contract.MemoryPluginError as error:
@@ -83,13 +83,16 @@ class Search:
 
     async def _best(self, asked: _Question) -> list[dict[str, Any]]:
         query, top_k = shortened(asked.request.query), asked.request.top_k
+        names = asked.namespaces.names
+        if not names:
+            return await self._describe(asked, [])
         if not await self._plugin.searches_words():
-            found = rank_by_words(await self._plugin.newest(asked.namespaces), query)
+            found = rank_by_words(await self._plugin.newest(names), query)
             return await self._describe(asked, found)
         embedding = await self._models.embed_query(query)
         limit = min(MAX_LIMIT, top_k + _SPARE)
         while True:
-            found = await self._plugin.search(asked.namespaces, query, embedding, limit)
+            found = await self._plugin.search(names, query, embedding, limit)
             results = await self._describe(asked, found)
             is_all = limit == MAX_LIMIT or len(found) < limit
             if len(results) == top_k or is_all:
@@ -100,14 +103,13 @@ class Search:
         """The best of what was found, as it is answered. It is here that a deletion counts."""
         rows = await self._database.fetch(
             load("describe_memories"),
-            *asked.scope,
+            asked.given.user_id,
             asked.given.key_sha256,
             [it.id for it in found],
-            asked.namespaces if asked.is_guess else None,
         )
         if not rows:
             raise Unauthorized
-        if not rows[0]["is_current"]:
+        if asked.is_guess and rows[0]["scope_version"] != asked.namespaces.version:
             raise _Outdated
         known: dict[str, Any] = {row["id"]: row for row in rows}
         chat, scopes = asked.scope.chat, asked.request.scope

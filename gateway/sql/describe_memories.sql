@@ -1,28 +1,9 @@
--- The user of the key $7, and what the gateway knows of the memories $8 that the plugin has found; those
+-- The user of the key $2, and what the gateway knows of the memories $3 that the plugin has found; those
 -- that were deleted are left out. Nothing for another key, and one row without a memory where none is left.
 --
--- $9 are the namespaces that were searched without asking first: whether the scope of find_scope still is
--- those and no others. Where it is null, nobody needs to know.
+-- scope_version tells whether namespaces that were searched without asking first still are all.
 SELECT
-    users.id AS owner,
-    $9::text[] IS NULL OR (
-        SELECT count(*) = cardinality($9) AND coalesce(bool_and(namespace = ANY($9)), true)
-        FROM (
-            SELECT namespace FROM sessions
-            WHERE
-                owner = users.id AND app_id = $2 AND project_id = $3 AND name = $4
-                AND is_stored AND NOT $6
-            UNION ALL
-            SELECT namespace FROM sessions
-            WHERE
-                owner = users.id AND app_id = $2 AND project_id = $3 AND is_resource
-                AND is_stored AND $5 AND NOT $6
-            UNION ALL
-            SELECT namespace FROM sessions
-            WHERE owner = users.id AND app_id = $2 AND project_id = $3 AND is_stored AND $6
-        ) AS now
-    ) AS is_current,
-    memory.*
+    users.id AS owner, users.scope_version, memory.*
 FROM users
 LEFT JOIN LATERAL (
     SELECT
@@ -30,6 +11,6 @@ LEFT JOIN LATERAL (
         sessions.name, sessions.is_resource
     FROM memories
     JOIN sessions ON sessions.id = memories.session AND sessions.owner = users.id
-    WHERE memories.id = ANY($8::uuid[]) AND memories.deleted_at IS NULL
+    WHERE memories.id = ANY($3::uuid[]) AND memories.deleted_at IS NULL
 ) AS memory ON true
-WHERE users.user_id = $1 AND users.key_sha256 = $7 AND users.deleted_at IS NULL
+WHERE users.user_id = $1 AND users.key_sha256 = $2 AND users.deleted_at IS NULL

@@ -1,7 +1,7 @@
 -- The user, and the namespaces in which a search looks: of the chat $4, of resources, or all. None for
 -- another key than $7, so that a wrong one is refused as fast as an unknown user.
 SELECT
-    users.id, users.user_id, users.key_sha256, users.created_at,
+    users.id, users.user_id, users.key_sha256, users.created_at, users.scope_version,
     ARRAY(
         SELECT namespace FROM sessions
         WHERE

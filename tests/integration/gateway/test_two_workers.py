@@ -50,6 +50,32 @@ async def test_ruling_8_a_session_of_another_worker_is_found_at_once(
     assert len(await ann.search("tea", **EVERYTHING)) == 2
 
 
+async def test_ruling_8_the_first_session_is_found_where_a_search_found_none(
+    ann: Person, other_worker: Gateway
+) -> None:
+    for scope in (EVERYTHING, CHAT_AND_RESOURCES):
+        for _ in range(2):
+            assert await ann.search("tea", **scope) == []
+    await replace(ann, http=other_worker.http).say("chat:1", "tea in the morning")
+    assert len(await ann.search("tea", **EVERYTHING)) == 1
+    assert len(await ann.search("tea", **CHAT_AND_RESOURCES)) == 1
+
+
+async def test_ruling_17_of_many_sessions_one_that_another_worker_deleted_is_not_searched(
+    ann: Person, elsewhere: Person
+) -> None:
+    for number in range(2, 42):
+        await ann.say(f"chat:{number}", f"tea of the year {number}")
+    for _ in range(2):
+        assert len(await ann.search("tea", **EVERYTHING, top_k=100)) == 41
+    assert (await elsewhere.delete("/sessions/chat:7")).status_code == 204
+    await elsewhere.say("chat:new", "tea of next year")
+    found = {it["session_id"] for it in await ann.search("tea", **EVERYTHING, top_k=100)}
+    assert len(found) == 41
+    assert "chat:7" not in found
+    assert "chat:new" in found
+
+
 async def test_ruling_3_a_key_that_another_worker_replaced_fails_at_once(
     ann: Person, elsewhere: Person
 ) -> None:
