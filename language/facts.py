@@ -218,7 +218,8 @@ def _stated(page: Page, statement: _Statement, prefix: str, runs_on: bool) -> Fa
     if runs_on:
         standing = judge_run_on(prefix[-_RUN_ON_PREFIX:])
     else:
-        standing = judge(prefix, future=statement.verb.future)
+        lasting = statement.verb.category != "decision"
+        standing = judge(prefix, future=statement.verb.future, lasting=lasting)
     if standing is Standing.NOT_STATED:
         return None
     start, polarity = statement.start, statement.verb.polarity
@@ -286,6 +287,8 @@ def _fact(
     found = statement.object
     if found.is_question or _SAID_BY_ANOTHER.match(page.masked, found.end):
         return None
+    if _TAKEN_BACK.match(page.masked, found.end):
+        return None
     verb = _collapse(page.text[start : found.start])
     said = _collapse(page.text[found.start : found.end]).rstrip(" .,;:!?…")
     if statement.subject_of is not None:
@@ -306,6 +309,8 @@ def _fact(
         return None
     if speaker == "user" and _ADDRESSED.search(about) and not _PREFER.search(verb):
         return None
+    if speaker == "user" and category != "preference" and _DONE_TO_YOU.match(about):
+        return None
     future = statement.verb.future
     if category == "decision" and has_condition(page.masked, found, future=future):
         return None
@@ -323,6 +328,12 @@ _SAID_BY_ANOTHER = re.compile(
 )
 # Said to whoever reads it now: `I'm always proud of you`.
 _ADDRESSED = re.compile(r"(?i)(?:(?<!from )\byou|\byour(?:\s+\w+){1,2})\Z")
+# `I love Mondays. Not!`
+_TAKEN_BACK = re.compile(
+    r"(?i)[\s.,!…(-]*(?:not[!)]|(?:or\s+)?(?:maybe|perhaps)(?:\s+not)?[.!?…]|or\s+not\b|(?:just\s+)?"
+    r"(?:kidding|joking)\b|jk\b|/s\b|yeah,?\s+right\b|said\s+(?:no\s+one|nobody)\b)"
+)
+_DONE_TO_YOU = re.compile(r"(?i)(?:to\s+)?\w+\s+you\b")
 _PREFER = re.compile(r"(?i)\b(?:prefer|rather)\Z")
 # How the assistant should be is worth knowing later: `I prefer that you keep it short`.
 _WISH = re.compile(

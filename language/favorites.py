@@ -21,13 +21,20 @@ _NO_VALUE = re.compile(
     rf"(?i){_}(?:not|no{_}longer|probably|maybe|perhaps|possibly|still{_}un\w+|changing|unknown"
     rf"|missing|what|why|how)\b"
 )
-# What a favorite does just now: `my favorite mug is broken`. In lower case, so that titles stay.
+# How a favorite is just now: `my favorite mug is broken`. In lower case, so that titles stay.
 _STATE = re.compile(
-    rf"{_}(?:(?:still|now|already|just|always|currently|finally|too|again|almost){_})*(?:"
+    rf"{_}(?:(?:still|now|already|just|always|currently|finally|again|almost|really){_})*(?:"
     rf"(?:closed|broken|gone|open|back|dead|ready|available|unavailable|lost|over|sold{_}out|wrong"
-    rf"|losing|winning|leaving|away|down|off|out|late|here|set|\w{(3,)}ed)"
+    rf"|losing|winning|leaving|away|down|off|out|late|here|set|dirty|torn|expensive|cheap|small|big"
+    rf"|old|new|good|great|bad|nice|busy|sick|ill|famous|popular|delicious|amazing|awesome|fun"
+    rf"|boring|hard|easy|[a-z]{{3,}}ed|(?:too|so|very|pretty|quite){_}\w+)"
     rf"(?=\s*(?:[.!,;\n]|\Z|(?:again|today|now|tonight|this|for|until|on|in|at|by|to|from|because"
     rf"|but|and|so|wrong|out)\b))|about{_}to)\b"
+)
+_DOES = re.compile(rf"{_}\w{{3,}}ing\b")
+_DOERS = re.compile(
+    r"(?i)\b(?:song|band|team|player|teacher|show|actor|actress|singer|artist|restaurant|cafe|shop"
+    r"|club|person)\Z"
 )
 _WHERE = re.compile(rf"{_}(?:on|in|at|from|near|under|behind)\b")
 _PLACES = re.compile(r"(?i)\b(?:place|spot|time|seat|room|moment|part|view|hour|day)s?\b")
@@ -51,6 +58,8 @@ def find_favorite(text: str, start: int) -> Favorite | None:
     if thing and (_NO_THING.search(thing) or len(thing.split()) > 7):
         return None
     if _STATE.match(text, found.end()):
+        return None
+    if _DOES.match(text, found.end()) and _DOERS.search(thing):
         return None
     if _WHERE.match(text, found.end()) and not _PLACES.search(thing):
         return None

@@ -10,7 +10,7 @@ _PERSON = re.compile(
     r"|mum|mother|dad|father|parents|kids?|children|son"
     r"|daughter|brothers?|sisters?|colleagues?|coworkers?|boss|girlfriend|boyfriend|partner"
     r"|cousins?|uncle|aunt|team|class|dog|group)\b.*"
-    r"|(?:friends|family|colleagues|coworkers|kids)\b(?!-).*"
+    r"|(?:mum|mom|dad|friends|family|colleagues|coworkers|kids)\b(?!-).*"
     r"|(?:him|her|them|us|you|me)\b.*"
 )
 _TRIP = re.compile(r"(?:[A-Z]\w+ (?:and [A-Z]\w+ )?(?:to|on|for a)\b|the flow\b)")
@@ -27,7 +27,7 @@ _PAST = words(
 _NOT_PAST = words(
     "bed bleed breed embed exceed feed heed need proceed red seed shed shred speed succeed wed weed"
 )
-_ADVERBS = re.compile(r"(?i)\A(?:(?:\w+ly|just|even|quite|ever|also|only)\s+)+(?=\w)")
+_ADVERBS = re.compile(r"(?i)\A(?:(?:\w+ly|just|even|quite|ever|once|also|only)\s+)+(?=\w)")
 _STANCE = re.compile(r"(?i)(?:not\s+)?(?:prefer|like|love|enjoy|hate|dislike|avoid|favou?r)\b")
 
 # What somebody tells of what happens to them just now: steps in a program, errors, errands.
@@ -41,25 +41,51 @@ _STEP = re.compile(
 _FAILURE = re.compile(
     r"(?i)(?:get|see|receive|hit|have|run\s+into|end\s+up\s+with|encounter)\s+(?:this|that|these"
     r"|those|the|an?|some|such)\s+(?:\S+\s+){0,3}?(?:errors?|exceptions?|warnings?|messages?"
-    r"|failures?|crash(?:es)?|issues?|problems?|bugs?|timeouts?|stack\s?traces?|[45]\d\d)\b"
+    r"|failures?|crash(?:es)?|issues?|problems?|bugs?|timeouts?|stack\s?traces?|(?:blank|black|white)\s+(?:page|screen)|[45]\d\d)\b"
 )
 # `I usually chose`, `I almost went with`
 _NO_DECISION = re.compile(r"\b(?:usually|always|often|normally|almost|nearly|practically)\b")
 _IDIOM = re.compile(
     r"(?i)call\s+it\s+(?:a\s+(?:day|night)|quits)\b|an?\s+(?:fight|quarrel|lock|(?:good|great|nice"
-    r"|bad|perfect|lovely|wonderful|random|weird)\s+\w+)\b|the\s+(?:couch|sofa|floor|bench|grass)\Z"
+    r"|bad|perfect|lovely|wonderful|random|weird)\s+\w+)\b|sides\b"
+    r"|(?:my|our)\s+(?:words|chances|odds|way|nose|brain|gut|heart|instincts?|intuition)\b"
+    r"|(?:this|the)\s+(?:opportunity|chance|occasion)\b|the\s+(?:couch|sofa|floor|bench|grass|porch"
+    r"|terrace|deck)(?:\s+(?:to|with|and)\b.*)?\Z"
+    r"|(?:the|my|this)\s+(?:\w+\s+)?(?:time|break|turn)\b|(?:another|her|his|the|a\s+different)\s+"
+    r"(?:tab|branch|channel|lane|window|page|screen)\Z|a\s+card\b|(?:his|her|their)\s+brains?\b"
+    r"|(?:post|ask|come)(?:\s+(?:here|this|it|you|about\b.*|for\b.*))*\Z|reach\s+out\b"
+    r"|write\s+(?:here|this|to\s+you)\b"
 )
 # What is said out of politeness: `I'm always happy to help`.
 _COURTESY = re.compile(
     r"(?i)(?:happy|glad|delighted|grateful|thankful|proud)\s+(?:to|for|of|that)\b.*"
-    r"|(?:here|there|around)\s+(?:for|to|if|when)\b.*|(?:dis)?agree"
+    r"|(?:here|there|around)\s+(?:for|to|if|when)\b.*|(?:dis)?agree|mind|right|wrong|sorry|welcome"
+    r"|curious|surprised"
 )
 _PICKED_UP = re.compile(
     r"(?i)\A(?:my|our|the|his|her|their|some|a|an)\s+(?:\w+\s+){1,2}(?:up|off)\b|\s(?:up|out|off)\Z"
 )
+_PLANTS = re.compile(
+    r"(?i)(?:(?:some|the|wild|fresh|a\s+few)\s+)*(?:\w*berries|apples|grapes|cherries|flowers|daisies"
+    r"|roses|mushrooms|fruit|vegetables)\b"
+)
 _ERRAND = re.compile(
     r"(?i)(?:the|a|your|my)\s+(?:bathroom|restroom|toilet|loo|washroom|phone|stairs|elevator)\b"
 )
+
+
+_AND_DID = re.compile(
+    r"(?i)\band\s+(?:then\s+)?(\w+)(?=\W*\Z|[\s,]+(?:it|the|an?|my|our|to|for|out|up)\b)"
+)
+
+
+def _is_told(about: str) -> bool:
+    """Whether it goes on with what was done then: `[I picked] a ring and proposed`."""
+    found = _AND_DID.search(about)
+    if found is None:
+        return False
+    word = found[1].lower()
+    return word in _PAST or (word.endswith("ed") and word not in _NOT_PAST)
 
 
 def is_another_verb(verb: Verb, said: str, about: str) -> bool:
@@ -85,11 +111,11 @@ def is_another_verb(verb: Verb, said: str, about: str) -> bool:
     if said.endswith((" use", "using")) and _ERRAND.match(about):
         return True
     if said.endswith(("picked", "chose", "chosen", "selected")):
-        if _STEP.search(about):
+        if _STEP.search(about) or _is_told(about):
             return True
         if first in ("up", "out", "on", "at", "off", "apart", "from", "between", "among", "over"):
             return True
-        return said.endswith("picked") and _PICKED_UP.search(about) is not None
+        return said.endswith("picked") and bool(_PICKED_UP.search(about) or _PLANTS.match(about))
     if said.endswith("decided"):
         return first in (
             "about",

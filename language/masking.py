@@ -33,11 +33,14 @@ _OWN_LABEL = re.compile(
     r"|status|answer"
     r"|in\ short|important|one\ (?:more\ )?thing|habits?|facts?|bottom\ line|long\ story\ short"
     r"|to\ be\ clear"
+    r"|(?:\w+\ )?(?:opinion|confession|take|rant)"
     r"|noted|understood|got\ it|sure|great|remember|please\ (?:note|remember)|so|ok|okay|well"
-    r"|yes|no|thanks|hint|warning|caveat|side\ note|rules?|fun\ fact|here'?s.*)"
-    r"| (?:my|our|as|like)\b.* | .*\b(?:i|we)\ (?:already\ )?(?:said|told\ you|mentioned|say"
+    r"|yes|no|thanks|hint|warning|caveat|side\ note|rules?|fun\ fact)"
+    r"| (?:my|our)\ (?:\w+\ )?(?:answer|thoughts?|view|choice|decision|pick|rule)"
+    r"| (?:as|like)\b.* | .*\b(?:i|we)\ (?:already\ )?(?:said|told\ you|mentioned|say"
     r"|mean|think|wrote)) \W*"
 )
+_MINE = re.compile(r"(?i)\W*(?:here'?s|my|our)\b.*")
 _TASK = re.compile(
     r"(?i)\b(?:translat\w*|re-?write|rephrase|paraphrase|reword|correct|fix|proof-?read"
     r"|summar[iy]\w*|sentences?"
@@ -46,25 +49,46 @@ _TASK = re.compile(
     r"|sentiment|quote|title|lyrics|caption|essay|dialog(?:ue)?|script|input|output|for instance"
     r"|e\.g|review"
     r"|tweet|e-?mail|message|letter|pronounce|grammar|convert|slogan|transcript|headline"
-    r"|excerpt)\b"
+    r"|excerpt|draft|bio|profile|cv|r[eé]sum[eé]|speech|toast|vows|diary|journal|joke)\b"
+)
+# Whoever begins with one of these, or with `do this`, wants something done with what follows.
+_ORDER = re.compile(
+    r"(?ix)\W*(?:(?:please|now|then|next|also|can\ you|could\ you|would\ you),?\s+)*(?:"
+    r"(?:turn|make|improve|polish|edit|check|shorten|lengthen|expand|explain|describe|define|format"
+    r"|simplify|transform|type|print|echo|say|sing|recite|spell|parse|label|extract|identify|count"
+    r"|reverse|encode|decode|elaborate|respond|rate|judge|evaluate|critique|restate|express"
+    r"|replace|write|compose|draft|generate|create|act|simulate|detect|punctuate|capitali[sz]e"
+    r"|render|play|guess|solve|change(?!\ of))\b"
+    r"|(?!(?:remember|note|know|consider|keep|get|listen|save|store|add|about|on|for|regarding|with"
+    r"|in|to|all|but|and|so|is|was|do)\b)\w+\s+(?:this|these|it|the\ following)\b)"
 )
 _SPEECH = re.compile(
-    r"(?i)\b(?:sa(?:y|ys|id|ying)|goes|went|repl(?:y|ies|ied)|answer(?:s|ed)?|ask(?:s|ed)?"
+    r"(?i)\b(?:sa(?:y|ys|id|ying)|goes|went|going|repl(?:y|ies|ied|ying)|answer(?:s|ed|ing)?"
+    r"|ask(?:s|ed|ing)?|telling|thinking|writing|shouting|insist(?:s|ed|ing)?|words|motto|repeat\w*"
     r"|wr(?:ite|ites|ote)|tells?|told"
     r"|shout(?:s|ed)?|yell(?:s|ed)?|whisper(?:s|ed)?|think(?:s)?|thought|reads?|states?|stated"
     r"|claims?|claimed"
     r"|respond(?:s|ed)?|quot(?:es|ed)|announc(?:es|ed)|mutter(?:s|ed)?|sings?|sang|prompts?)\W*\Z"
 )
 _NAME = re.compile(
-    r"\W*(?!(?:About|Regarding|For|On|From|In|At|Keep|Just|Quick|One|Another|Spoiler|Heads)\b)"
+    r"\W*(?!(?:About|Regarding|For|On|From|In|At|Keep|Just|Quick|One|Another|Spoiler|Heads)\b"
+    r"|.*\b(?:update|notes?|summary|recap|decisions?|preferences|facts|context|news|status|plans?)\W*\Z)"
     r"(?:[A-Z][\w.'’-]*)(?:[ \t]+[\w.'’()-]+){0,2}\W*|\W*(?:user|assistant|human|system|ai"
     r"|bot)\W*"
 )
 # Whoever hands out a role may speak in it to the end of the paragraph.
 _ROLE = re.compile(
     r"(?im)(?:^|(?<=[.!?]\s))(?:(?:please|now|ok|okay|let's|let\s+us|so|can\s+you|could\s+you),?\s+){0,3}"
-    r"(?:(?:pretend|imagine)\s+(?:that\s+)?(?:you(?:['’]?re|\s+(?:are|were))|to\s+be)"
+    r"(?:(?:pretend|imagine)\s+(?:that\s+)?(?:you(?:['’]?re|\s+(?:are|were))|to\s+be"
+    r"|i(?:['’]?m|\s+am)\b|we(?:['’]re|\s+are)\b)"
     r"|role-?play\w*)\b[^\n]*(?:\n(?![ \t\r]*\n)[^\n]*)*"
+)
+# `Can you proofread? I am go to school.`
+_TEXT_FOLLOWS = re.compile(
+    r"(?im)^(?:(?:please|pls|hi|hey|can\s+you|could\s+you),?\s+){0,3}(?:(?:proof-?read|translate|rephrase"
+    r"|paraphrase|rewrite|spell-?check)(?:\s+(?:this|it|that|for\s+me|please|(?:in)?to\s+\w+)){0,3}"
+    r"|(?:check|correct|fix|improve)\s+(?:my|this|the)\s+(?:english|grammar|spelling|text|sentence))"
+    r"[ \t]*[.?!]+[ \t]+(\S[^\n]*(?:\n(?![ \t\r]*\n)[^\n]*)*)"
 )
 _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 
@@ -81,6 +105,7 @@ def mask(text: str) -> str:
         masked = _COMMENTS.sub(_lines, masked)
     if _hands_out_role(masked.lower()):
         masked = _ROLE.sub(_lines, masked)
+    masked = _TEXT_FOLLOWS.sub(_last_group_hidden, masked)
     if "`" in masked:
         masked = _INLINE_CODE.sub(_hidden, masked)
     masked = _mask_quotations(masked)
@@ -94,6 +119,11 @@ def _hands_out_role(lower: str) -> bool:
 
 def _lines(found: re.Match[str]) -> str:
     return "\n" * len(found.group())
+
+
+def _last_group_hidden(found: re.Match[str]) -> str:
+    start = found.start(1) - found.start()
+    return found.group()[:start] + "\n" * (len(found.group()) - start)
 
 
 def _hidden(found: re.Match[str]) -> str:
@@ -144,8 +174,9 @@ def _end_of_given_text(text: str, masked: str, lead: re.Match[str]) -> int:
     said = lead[1][max((it.end() for it in _LAST_SENTENCE.finditer(lead[1])), default=0) :]
     if _OWN_LABEL.fullmatch(said):
         return 0
-    is_task = bool(_TASK.search(said))
-    if not (is_task or _SPEECH.search(said) or _NAME.fullmatch(said)):
+    is_task = bool(_TASK.search(said) or _ORDER.match(said))
+    is_name = _NAME.fullmatch(said) and not _MINE.match(said)
+    if not (is_task or _SPEECH.search(said) or is_name):
         return 0
     begin = lead.end()
     while begin < len(text) and text[begin].isspace():

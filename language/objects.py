@@ -12,7 +12,7 @@ MAX_CHARACTERS = 500
 # No more of the text is looked at: white space between words is not counted in the 500.
 _REACH = 700
 
-_SUBJECTS = r"i|we|you|he|she|they|it|there|i'm|i've|i'll|i'd|im|ive|we're|it's|that's"
+_SUBJECTS = r"i|we|you|he|she|they|it|there|i'm|i've|i'll|i'd|im|ive|we're|it's|that's|that\s+is"
 _VERBS = (
     r"(?:(?:really|also|just|absolutely|always|usually)\s+)?(?:hate|dislike|love|like|prefer"
     r"|enjoy|avoid|can't\s+stand"
@@ -27,7 +27,8 @@ _END = re.compile(
     r"|(?<=\s)(?:but|because|although|(?:even\s+)?though|whereas|'?cause|coz|cuz)\b"
     rf"|(?<=\s)(?:and|or)\s+(?:(?:{_SUBJECTS}|please|then|so)(?![\w-])|{_VERBS})"
     r"|(?<=\s)(?:and|or)\s+(?:my|our|his|her|their|the)\s+\w+\s+"
-    r"(?:likes?|loves?|hates?|prefers?|is|are|was|has|wants?|thinks?|uses?|does|can|will)\b"
+    r"(?:likes?|loves?|hates?|prefers?|is|are|was|has|wants?|thinks?|uses?|does|can|will|agrees?"
+    r"|enjoys?|says?|knows?|needs?|gets?)\b"
     r"|\((?=(?:my|our|his|her|their|the)\s+\w+\s+(?:likes?|loves?|hates?|prefers?|uses?)\b)"
     r"|(?<=\s)so\s+(?:i|we|you|he|she|they|it|please|don't|do|let|use|can|could|make|keep)\b"
     r"|(?<=\s)since\s+(?:i|we|you|he|she|they|it|the|my|that|this|there|a)\b"
@@ -37,18 +38,20 @@ _CONTRAST = re.compile(
     r"(?i)\s*not\s+(?!because\b|that\b|sure\b|only\b|really\b|to\s+mention|much\b|yet\b|at\s+all"
     r"|anymore|if\b|when\b)"
 )
+# Nothing but such words before a question mark asks about what was said before them.
 _TAG = re.compile(
-    r"(?i)\s*(?:right|correct|true|no|yes|eh|huh|ok|okay|yeah|innit|isn't it|is it"
-    r"|isn't that right|wouldn't you say|or not|is that (?:right|correct|so)|am i right"
-    r"|(?:or )?(?:do|don't|did|didn't|am|aren't|won't|will|would|wouldn't|can|can't|have|haven't)"
-    r" (?:i|we)(?: not)?)\s*\?"
+    r"(?i)\s*(?:(?:right|correct|true|wrong|mistaken|no|not|yes|eh|huh|hm+|ok|okay|yeah|innit|surely"
+    r"|agreed|or|what|i|we|it|that|this|so|(?:do|did|was|would|wo|ca|could|should|have|has|is|are|ai"
+    r"|does)n't|isnt|dont|didnt|do|did|am|was|will|would|can|have|is|are|you\s+(?:think|agree|say"
+    r"|reckon))\b[\s,]*)+\?"
 )
 _IF = re.compile(
-    r"(?i)\b(?:if|unless|provided|providing|assuming|as long as|in case|depending|only when"
-    r"|whether)\b"
+    r"(?i)\b(?:if|unless|provided|providing|assuming|(?:as|so) long as|in case|depending|only when"
+    r"|whether|pending|subject to|permitting|barring|on (?:the )?condition|maybe|perhaps|probably"
+    r"|possibly|might|given enough|should (?:it|they|the|that|there))\b"
 )
 _NOT_BEFORE = re.compile(
-    r"(?i)\b(?:once|as\s+soon\s+as|until|when\s+(?:i|we|you|he|she|they|it|the|my|our|there))\b"
+    r"(?i)\b(?:once|as\s+soon\s+as|until|when(?:ever)?\s+(?:i|we|you|he|she|they|it|the|my|our|there))\b"
 )
 _FINITE = words(
     """
@@ -104,10 +107,12 @@ def find_object(masked: str, start: int, *, is_action: bool = False) -> Object:
     while commas:
         goes_on = _end_of_list(masked, start, commas, end, is_action)
         if goes_on is None:
-            is_question = mark == "?" and bool(_TAG.match(masked, commas[0] + 1))
+            is_question = bool(_TAG.match(masked, commas[0] + 1))
             return Object(start, commas[0], is_question)
         commas = [it for it in commas if it >= goes_on]
     is_question = mark == "?" or (mark == "!" and masked[end : end + 2] == "!?")
+    if mark and mark in "-–—":
+        is_question = bool(_TAG.match(masked, end + 1))
     return Object(start, end, is_question)
 
 
@@ -130,7 +135,9 @@ def has_condition(masked: str, found: Object, *, future: bool = False) -> bool:
     `future`: the statement says what will be done, so that what it waits for is one too.
     """
     stop = found.end
-    for end in re.finditer(r"[\n;!?]|\.(?=\s|\Z)|\bbut\b", masked[found.end : found.end + 200]):
+    for end in re.finditer(
+        r"[\n;!?]|\.(?=\s|\Z)|\bbut\b(?!\s+only)|\band\s+if\b", masked[found.end : found.end + 200]
+    ):
         stop = found.end + end.start()
         break
     else:
@@ -206,13 +213,14 @@ _THINGS = (
     r"ones?|options?|approach(?:es)?|suggestions?|ideas?|choices?|versions?|answers?"
     r"|alternatives?|solutions?|variants?"
     r"|examples?|proposals?|way|part|thing|bit|point|drafts?|paragraphs?|sentences?|variations?"
-    r"|wording|phrasing|explanations?"
+    r"|wording|phrasing|explanations?|tone|title|intro|outline|layout|ending|structure|list"
 )
 _ORDINALS = (
     r"first|second|third|fourth|fifth|last|latter|former|other|others|same|previous|next|above"
     r"|following|new|old|one|two|three"
     r"|middle|top|bottom|left|right|1st|2nd|3rd|original|rest"
 )
+_POINTING = r"(?:it|this|that|these|those|them)"
 _EMPTY = re.compile(
     rf"""(?ix)(?:
       (?:it|this|these|those|them|'?em|him|her|me|us|you|they|one|ones|both|all|some|any|none|neither
@@ -232,11 +240,15 @@ _EMPTY = re.compile(
       | that(?:'s)?(?:\s+(?:{_THINGS}|kind|sort|stuff|a\ lot|too|better|more|very\ much
       |so\ much)\b.*)?
       | that\s+(?:you|this|it|that|was|were|is|would|will)\b.*
+      | the\s+(?:\w+\s+)?(?:{_ORDINALS})\s+of\s+(?:(?:the|these|those|them|your)\b.*|two|three
+      |four)
       | the\s+ones?\s+(?:on|in|at|to|from|with|we|you|that)\b.* | the\s+other\s+\w+
       | the\s+(?:\w+\s+){{1,3}}(?:(?:that|which)\s+)?you(?:'ve|'d|\s+have)?\s+(?:just\s+)?
         (?:\w+ed|gave|sent|wrote|said|made|showed|told|put|did|built|found|chose|meant)\b.*
-      | (?!.*\bwith\b.*\b(?:in|on)\s+\w+\Z).*\s(?:of|about|in|with|like|for|on|at)
-        \s+(?:it|this|that|these|those|them)
+      | .*\s(?:of|about|with|like|for|at|before|after|than|over|without|to|as)\s+{_POINTING}
+      | (?!.*\swith\s).*\s(?:in|on)\s+{_POINTING}
+      | (?:both|all|any|some|neither|either|these|those)\s+(?:{_THINGS}) | all\s+of\s+the\s+above
+      | (?:some|any|every)thing\s+else
       | give\s+(?:it|this|that|them)\s+an?\s+\w+
       | (?:both|all|any|some|none|neither|either|one|most|each|everything|lots|half
       |parts?)\s+(?:of|about)\s+
@@ -250,9 +262,12 @@ _EMPTY = re.compile(
       | (?:how|what|where|whatever|whichever|wherever|the\ way|the\ fact\ that|when)\s+(?:you
       |your|this|that|it|things?)\b.*
       | how\s+\w+\s+(?:this|that|it|you|your)\b.*
+      | what\s+(?:happen\w*|(?:he|she|they)\b.*)
       | what\s+(?:i|we)\s+(?:see|saw|hear|heard|read|have|got)\b.*
       | (?:whatever|whichever)\b.*
       | (?:to\s+)?(?!keep\b)\w+\s+(?:it|this|that|them|him|her|'?em)(?:\s+\w+)?
+      | (?:to\s+)?(?!(?:keep|make|play|take|call|find)(?:ing)?\b)\w+\s+(?:it|them|him)\b
+        (?!\s+(?:when|if)\b).*
       | (?:option|choice|number|variant|version|plan|answer|solution|approach)\s+(?:\#?\w{{1,2}}
       |one|two|three|four)
       | \w+ing\s+(?:it|this|that|these|those|so|them)
@@ -260,13 +275,14 @@ _EMPTY = re.compile(
       | \#?\d{{1,2}} | [a-d] | (?:the\s+)?(?:above|below|following|rest|change|changes|idea|plan
       |sound|look|result)
       | to\s+(?:do\s+(?:it|this|that|so)|(?:not\s+)?say|admit|ask|bother|break\s+it|think
-      |see\s+(?:it|that|you).*|be\s+(?:that|the\s+one)|know|hear\s+(?:it|that)|differ)\b.*
+      |interrupt|disturb|intrude|complain|brag|nag|impose|pry|disagree|believe|imagine|pretend|joke
+      |see\s+(?:it|that|you).*|be\s+(?:that|the\s+one|sure|honest|clear|fair)|know|hear\s+(?:it|that)|differ)\b.*
       | (?:do|try|use|keep|make|take|buy|change|fix|leave|skip|drop)\s+(?:it|this|that|so|them
       |these|those|that\s+one|this\s+one)\b(?!\s+\w+\s+\w+).*
       | (?:will|do|did|does|have|had|has|am|are|was|were|be|been|would|could|can|should
       |is)(?:\s+(?:not|been|so|too))*
-      | (?:i|we|he|she|they)(?:'\w+)?\b(?!/).* | that\s+(?:i|we|he|she)(?:'\w+)?\b.* | (?:is|are
-      |was|were|has|had|does)\b.*
+      | (?:i|we|he|she|they)(?:'\w+)?\b(?![/.]\w).* | that\s+(?:i|we|he|she)(?:'\w+)?\b.*
+      | (?:is|are|was|were|has|had|does)\b.*
     )"""
 )
 _SECRET_NAME = re.compile(
@@ -286,4 +302,7 @@ def means_nothing(text: str) -> bool:
     parts = text.lower().split()
     if parts[0] == "that" and not any(it in _FINITE for it in parts):
         return True  # `that guy`, but not `that the tests are fast`
-    return bool(_EMPTY.fullmatch(text.rstrip(".:! ")))
+    return bool(_EMPTY.fullmatch(_LEADING_ADVERBS.sub("", text).rstrip(".:! ")))
+
+
+_LEADING_ADVERBS = re.compile(r"(?i)\A(?:(?:still|definitely|always|now|really|just|actually)\s+)+")

@@ -21,7 +21,7 @@ _SAID = re.compile(
 )
 _NOTED = re.compile(
     r"(?ix)(?:\A|[\s,.!(])(?:noted|understood|got\s+it|good\s+to\s+know|i(?:'?ve"
-    r"|\s+have)\s+(?:noted|saved)"
+    r"|\s+have)\s+(?:noted|saved|remembered)"
     r"|i(?:'?ll|\s+will)\s+(?:remember|note|keep\s+in\s+mind))(?:\s+that)?[\s,:;.!—–-]*\Z"
 )
 _CAUSE = re.compile(

@@ -29,7 +29,9 @@ _ADVERB = (
     r"|sort{_}of|kinda|almost|completely"
     r"|very|nearly|pretty{_}much|practically|literally"
     r"|firmly|secretly|sincerely|thoroughly|do|instead|therefore|then|vastly|slightly|first"
-    r"|long{_}ago|since|too|fully"
+    r"|long{_}ago|since|too|fully|rather"
+    r"|(?!(?:hard|bare|scarce|probab|possib|supposed|alleged|former|previous|original|initial|brief"
+    r"|temporari|theoretical|hypothetical|presumab|necessari)ly)[a-z]{3,14}ly"
 ).replace("{_}", _)
 _ADVERBS = rf"(?:(?:{_ADVERB}),?{_}){{0,3}}"
 _HABITS = rf"(?:(?:{_ADVERB}|{_OFTEN}|tend{_}to),?{_}){{0,3}}"
@@ -77,7 +79,8 @@ def _pattern(
         rf"""(?ix)(?:
         {subject}{_}{_HABITS}(?:
             (?P<dislikes0>
-                {_NOT}{_}{_ADVERBS}{_LIKE} | (?:no{_}longer|{_SELDOM}){_}{_LIKE} | prefer{_}not
+                {_NOT}{_}{_ADVERBS}{_LIKE} | (?:no{_}longer|{_SELDOM}){_}{_ADVERBS}{_LIKE}
+                | prefer{_}not
                 | {_HATE}
               | can(?:'t|t|not|{_}not){_}{_ADVERBS}stand
             )
@@ -106,7 +109,8 @@ def _pattern(
             (?P<wont3>(?:not|never){_}(?:ever{_})?{_ADOPT}) | (?P<will3>{_ADOPT})
         )
       | {would}{_}{_ADVERBS}(?:
-            (?P<dislikes4>(?:rather|prefer){_}not) | (?P<likes4>rather|prefer)
+            (?P<dislikes4>(?:rather|prefer){_}not)
+          | (?P<likes4>rather(?!{_}(?:like|love|enjoy)\b)|prefer)
         )
       | {arent}{_}{_ADVERBS}(?:
             (?P<dislikes6>{_FAN}) | (?P<wont6>{_GOING}{_}{_ADVERBS}{_ADOPT}|going{_}with)

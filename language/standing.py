@@ -24,7 +24,8 @@ LEADING_MARKS = re.compile(r"\A[\W\d_]*(?:[a-zA-Z]\)\s+)?")
 # What was said before these words does not govern what comes after them.
 _NEW_CLAUSE = re.compile(
     r"(?i)[;]|\b(?:but|however|nevertheless|yet|and now)\b"
-    r"|(?:,\s*)?\b(?:(?<!even )though|although|whereas|even though|so(?! that\b| far| long| much)"
+    r"|(?:,\s*)?\b(?:(?<!even )(?<!as )though|although|whereas|even though"
+    r"|so(?! that\b| far| long| much)"
     r"|(?<!not )(?<!just )(?<!only )because|since)\b"
 )
 # Except that a reason without a comma belongs to what they govern: `if you left because I …`.
@@ -34,20 +35,19 @@ _GOVERNS_REASONS = re.compile(
     r"|according\s+to)\b"
 )
 _ADVERBS = (
-    r"(?:(?:also|already|just|really|still|do|have|actually|always|honestly|even"
+    r"(?:(?:also|already|just|really|still|do|did|have|actually|always|honestly|even"
     r"|certainly)\s+){0,3}"
 )
 _SAID = (
     r"(?:think|believe|guess|feel|know|said|mentioned|admit|reali[sz]ed?|noticed|swear|repeat"
-    r"|mean|found|decided"
-    r"|confess|reckon|figured?|say|told\s+(?:you|him|her|them|us|everyone|everybody|people|(?:my|our|the)\s+\w+|\w+))"
+    r"|mean|f(?:ou|i)nd|decided|keep\s+telling\s+\w+"
+    r"|confess|reckon|figured?|say|(?:told|(?<=did\s)tell)\s+(?:you|him|her|them|us|everyone|everybody|people|(?:my|our|the)\s+\w+|\w+))"
 )
 _GOVERNED = re.compile(
     rf"(?ix)(?:\A|(?<=[\s,(—–-]))(?:"
     rf"(?:i|we)\s+{_ADVERBS}{_SAID}(?:\s+(?:before|earlier|already|once|again|clearly|yesterday"
     rf"|today))?"
-    rf"|(?:i|we)(?:'?ve|\s+have)\s+{_ADVERBS}(?:said|told\s+you|mentioned|decided|reali[sz]ed"
-    rf"|noticed|found)"
+    rf"|(?:i|we)(?:'?ve|\s+have)\s+{_ADVERBS}{_SAID}"
     r"|i\s+(?:must|have\s+to|should|gotta|need\s+to|can)\s+(?:say|admit|add|mention|confess|note)"
     r"|i\s+(?:forgot\s+to|wanted\s+to|want\s+to)\s+(?:say|mention|add|tell\s+you)"
     r"|i\s+(?:want|need|would\s+like)\s+you\s+to\s+(?:know|remember)|i(?:'d"
@@ -58,8 +58,11 @@ _GOVERNED = re.compile(
     r"|you\s+(?:(?:should|already|do|must)\s+)*know|let\s+me\s+(?:tell\s+you|say|add)"
     r"|(?:as|like)\s+(?:i|you)(?:'?ve|\s+have)?\s+(?:already\s+)?(?:said|mentioned|told\s+you"
     r"|know|say)(?:\s+(?:before|earlier))?"
+    r"|just\s+to\s+let\s+you\s+know|(?:considering|seeing)(?:\s+as)?"
+    r"|(?:my|the|our)\s+(?:whole\s+)?(?:point|thing|bottom\s+line|result|upshot)\s+is|what\s+i\s+mean\s+is"
+    r"|if\s+(?:you\s+(?:must|want\s+to)\s+know|(?:it|that|this)\s+helps|you\s+ask\s+me)"
     r"|(?:that|this|which)(?:'s|\s+is)\s+(?:(?:also|exactly|partly)\s+)?why"
-    r"|just\s+so\s+you\s+know|(?:it\s+)?turns\s+out|given|now|the\s+fact\s+is|the\s+truth\s+is"
+    r"|just\s+so\s+you\s+know|(?:it\s+)?turn(?:s|ed)\s+out|given|now|the\s+fact\s+is|the\s+truth\s+is"
     r"|for\s+(?:the\s+record|your\s+information)"
     r")(?:\s+that)?[\s,:—–-]*\Z"
 )
@@ -75,6 +78,9 @@ _HARMLESS = re.compile(
     r"|\b(?:i|we)\s+(?:\w+ly\s+)?(?:think|believe|guess|feel|know|mean|say|said|told\s+\w+|hear"
     r"|see|understand)\b"
     r"|\b(?:i|we)\s+do(?:n't|nt|\s+not)\s+(?:think|believe|know|feel|say|expect)\b"
+    r"|\bbelieve\s+it\s+or\s+not\b|\byou\s+know\s+(?:me|us)\b|\b(?:i|we)(?:'m|'re|\s+(?:am|are|was|were))\s+thinking\b"
+    r"|\b(?:some|much|careful|further|long)\s+thought\b|\b(?:without\s+a|no)\s+doubt\b"
+    r"|\b(?:truth\s+be\s+told|needless\s+to\s+say|that\s+(?:being\s+)?said|having\s+said\s+that)\b"
     r"|\bwhat\s+(?:people|others|they|you)\s+(?:say|think)\b"
 )
 CONDITION = (
@@ -82,11 +88,12 @@ CONDITION = (
     r"|scenario|hypothetical|exercise|role)"
     r"|for\s+the\s+sake\s+of\s+argument|as\s+a\s+persona|in\s+character"
     r"|if|unless|whether|suppos(?:e|ing)|imagin(?:e|ing)|assum(?:e|ing)|pretend(?:ing)?|maybe"
-    r"|perhaps|possibly|probably"
+    r"|perhaps|possibly|probably|presumably"
     r"|provid(?:ed|ing)|as\s+long\s+as|apparently|supposedly|allegedly|reportedly"
     r"|might|doubt|unsure|wish|wonder(?:ing)?|hypothetically|theoretically|either|otherwise|lied"
     r"|lying|joking|kidding"
-    r"|make\s+sure|ensure|so\s+that|to\s+quote|hopefully"
+    r"|make\s+sure|ensure|so\s+that|to\s+quote|hopefully|in\s+theory|ideally|on\s+paper"
+    r"|in\s+an?\s+(?:ideal|perfect)\s+world|in\s+another\s+life"
     r"|would|dream(?:ed|t|ing)?|in\s+case|as\s+though|only\s+then|not\s+(?:\w+\s+)?(?:sure"
     r"|certain|true|convinced)|n't\s+sure"
 )
@@ -99,6 +106,8 @@ _OTHERS = (
     r"|announc(?:es|ed)|remind(?:s|ed)?"
     r"|heard|hears?|guess(?:es|ed)?|accus(?:es|ed)|according\s+to|convinced|notic(?:es|ed)"
     r"|suspect(?:s|ed)?|expect(?:s|ed)?"
+    r"|(?:in|from)\s+(?:his|her|their|your|\w+'s)\s+(?:view|opinion|words|eyes|mind|version"
+    r"|perspective)|(?:puts|sees|tells|has)\s+it|per\s+the"
     r"|translate|rewrite|rephrase|paraphrase|proofread|summari[sz]e|repeat|false|lie|myth|untrue"
 )
 _GOVERNS = re.compile(rf"(?i)\b(?:{CONDITION}|{_OTHERS})\b")
@@ -106,12 +115,19 @@ _LAST_WORD = re.compile(r"([^\W_][\w'’-]*)\s*\Z")
 _BEFORE_STATEMENT = words(
     """
     absolutely actually ago ah aha also always and anyway anyways as basically btw
-    certainly clearly currently eventually fair finally first forward frankly fwiw
+    certainly clearly currently eventually fair finally first forward frankly fwiw fyi
     generally haha hello hey hi hm hmm honestly imho imo indeed instead lately lol look luckily
     mostly nah naturally ngl no normally now nowadays obviously often oh ok okay personally
-    plus please recently regularly seriously similarly sometimes sorry still sure surely
+    plus please ps recently regularly seriously similarly sometimes sorry still sure surely
     tbh thanks then therefore thus today tonight tomorrow too truthfully typically
     ultimately unfortunately usually well while yeah yep yes yesterday
+    """
+)
+# These open a sentence, and say something else inside one: `she was sure I …`.
+_INTERJECTIONS = words(
+    """
+    ah aha haha hello hey hi hm hmm lol look nah no oh ok okay please sorry sure thanks
+    well yeah yep yes
     """
 )
 _SUBORDINATES = words(
@@ -127,21 +143,29 @@ _BEGINS_ADVERBIAL = words(
     """
     according after among around as at because before besides between by compared
     concerning depending despite due during each every for from given in inside last
-    lately most next of on once out over regarding right since some sometimes these this
-    throughout to today under until upon via when whenever while with within without
+    lately most next of on once out over regarding right since some sometimes thanks these
+    this throughout to today under until upon via when whenever while with within without
     yesterday
     """
 )
 # What will be done then is not decided yet.
 _NOT_YET = words("after once until when whenever")
+_ABOUT_TIME = re.compile(
+    r"(?i)after\s+(?:all|some|much|careful|long|a\s+(?:long|lot|lengthy))\b|when\s+it\s+comes\s+to\b"
+)
+# What was so then need not be so now: `as a kid I always read in bed`.
+_LONG_AGO = re.compile(
+    r"(?i)\b(?:as\s+a\s+(?:young\s+)?(?:kid|child|teen\w*|boy|girl|baby)|back\s+(?:then|in|when)"
+    r"|in\s+(?:those|the\s+old)\s+days|when\s+(?:i|we)\s+(?:was|were)|growing\s+up)\b"
+)
 _TURNS = words("but however nevertheless yet") | {"and now"}
 _AS_BEFORE = words("long soon many often far same such")
 
 
-def judge(prefix: str, *, future: bool = False) -> Standing:
+def judge(prefix: str, *, future: bool = False, lasting: bool = False) -> Standing:
     """What the beginning of a sentence makes of the clause in the first person behind it.
 
-    `future`: the clause says what will be done.
+    `future`: the clause says what will be done; `lasting`: what is so, then as now.
     """
     prefix = LEADING_MARKS.sub("", prefix, count=1)
     stated = Standing.STATED
@@ -157,7 +181,7 @@ def judge(prefix: str, *, future: bool = False) -> Standing:
             break
     if not LETTER.search(prefix):
         return stated
-    if _GOVERNS.search(_HARMLESS.sub(" ", prefix)):
+    if _GOVERNS.search(_HARMLESS.sub(" ", prefix)) or (lasting and _LONG_AGO.search(prefix)):
         return Standing.NOT_STATED
     return stated if _is_complete(prefix, future) else Standing.NOT_STATED
 
@@ -183,7 +207,7 @@ def _is_complete(prefix: str, future: bool) -> bool:
     """Whether the subject behind this begins a clause, and does not continue one."""
     text = prefix.rstrip()
     first = text.split(None, 1)[0].lower().strip(",")
-    if future and first in _NOT_YET:
+    if future and first in _NOT_YET and not _ABOUT_TIME.match(text):
         return False
     if text[-1] in ",:—–-(|/" or text[-1] in "\"'”’)*":
         return True
@@ -194,7 +218,9 @@ def _is_complete(prefix: str, future: bool) -> bool:
     if word == "as":
         before = text[: last.start()].split()[-1:]
         return not before or before[0].lower() not in _AS_BEFORE
-    if word in _BEFORE_STATEMENT:
+    if word in _INTERJECTIONS:
+        return not set(re.findall(r"[\w']+", text.lower())) - _BEFORE_STATEMENT
+    if word in _BEFORE_STATEMENT or (word == text.lower() and word.endswith("ly")):
         return True
     if word in _SUBORDINATES:
         return False

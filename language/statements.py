@@ -42,52 +42,89 @@ _DIETS = (
     r"|gluten|fructose|histamine)[ -]intolerant"
     r"|intolerant|teetotal"
 )
+_OFFICES = r"(?:department|team|company|office|side|start|beginning|future|past)\b"
+_AREAS = (
+    r"(?:city|town|village|countryside|country|coast|suburbs|island|north|south|east|west|us|uk)\b"
+)
+# What is the matter with it, and not what it is: `my job is killing me`.
+_TROUBLE = (
+    r"(?:(?:so|very|really|too|quite|just|pretty|currently|still){_})*(?:not|hard|boring|great|fun"
+    r"|stressful|fine|easy|tough|ok|okay|good|bad|awful|tiring|exhausting|wrong|done|broken|full"
+    r"|invalid|incorrect|down|hacked|where|what|(?:killing|making|driving|getting){_}(?:me|us|on))\b"
+).replace("{_}", _)
+_NO_NAME = (
+    r"(?:hard|difficult|easy|not|on|in|spelled|misspelled|wrong|missing|mentioned|common|long|short"
+    r"|the|back|later|tomorrow|today|tonight|when|if|asap|anytime|now|maybe|crazy|again|soon|first"
+    r"|please|directly|on|at|before|after|once)\b"
+)
+_NO_FOOD = (
+    r"(?:another|any{_}more|anymore|much{_}more|out|alone|right|now|yet|here|there|dinner|lunch"
+    r"|breakfast|today|tonight|to|it|this|that)\b"
+).replace("{_}", _)
+# No medicine: `I can't take it anymore`, `I don't take sides`.
+_NO_DOSE = (
+    r"(?:the|an?|it|this|that|any|part|sides|credit|notes|photos|pictures|risks|chances|things|care"
+    r"|orders|no|my|your|his|her)\b"
+)
+_FIRMS = (
+    r"(?:business|company|shop|bakery|restaurant|studio|farm|agency|store|caf[eé]|start-?up|hotel)"
+)
 _ABOUT_ME = re.compile(
     rf"""(?ix)(?:
       my{_}(?:(?:full|first|last|real|middle|nick|legal){_})?(?:name{_}is|name's|names?{_}are
-      |nickname{_}is)
+      |nickname{_}is)(?!{_}{_NO_NAME})
     | {_AM}{_}(?:called|named)
-    | (?:(?:people|friends|everyone|everybody|they){_}(?:usually{_})?|please{_}|just{_}
-    |you{_}can{_})?call{_}me
-    | (?:i|we){_}{_ADVERBS}live{_}(?:in|at|near|on|with|by|outside)
-    | {_AM}{_}{_ADVERBS}(?:from|based{_}in|living{_}(?:in|with|at)|located{_}in)
-    | (?:i|we)(?:'?ve|{_}have)?{_}{_ADVERBS}moved{_}to | i{_}(?:was{_}born|grew{_}up){_}in
+    | (?:people|friends|everyone|everybody|they){_}(?:usually{_})?calls?{_}me
+    | (?:please{_}|just{_}|you{_}can{_})?call{_}me
+        (?={_}(?:(?-i:[A-Z])|(?!{_NO_NAME})\w+\s*(?:[.!,]|\Z)))
+    | i{_}go{_}by(?={_}(?-i:[A-Z]))
+    | (?:i|we){_}{_ADVERBS}live{_}(?:just{_}|right{_})?(?:in|at|near|on|with|by|outside)
+    | {_AM}{_}{_ADVERBS}(?:from(?!{_}(?:the|your|this){_}(?:\w+{_})?{_OFFICES})|based{_}in
+    |living{_}(?:in|with|at)|located{_}in(?!{_}(?:the{_}wrong|this|that)\b))
+    | (?:i|we)(?:'?ve|{_}have)?{_}{_ADVERBS}moved{_}to(?!{_}(?:strike|the{_}(?!{_AREAS})|another
+    |this|that|using|step|section|phase)\b)
+    | i{_}(?:was{_}born|grew{_}up){_}in
     | my{_}(?:home[ ]?town|home[ ]?address|address|home|time[ ]?zone|birthday|phone{_}number
     |e-?mail(?:{_}address)?)
-        {_}is
-    | (?:i|we){_}{_ADVERBS}work{_}(?:at|for|as|in|with|on|from)
+        {_}is(?!{_}{_TROUBLE})
+    | (?:i|we){_}{_ADVERBS}work{_}(?:at|for|as|in|with|from)
     | {_AM}{_}{_ADVERBS}working{_}(?:at|for|as|in|from)
-    | my{_}(?:job|employer|company|profession|occupation|boss|manager|team|job{_}title|title
-    |wife|husband|partner|son|daughter
-        |dog|cat|girlfriend|boyfriend){_}(?:is|are)
+    | my{_}(?:job|profession|occupation|job{_}title){_}is(?!{_}{_TROUBLE})
+    | my{_}(?:employer|company){_}is(?!{_}(?:{_TROUBLE}|\w+ing\b))
+    | my{_}(?:boss|manager|team|title|wife|husband|partner|son|daughter
+        |dog|cat|girlfriend|boyfriend){_}is(?={_}(?:called|named|an?\b|based\b|(?-i:[A-Z])))
+    | (?:i|we){_}{_ADVERBS}(?:run|own){_}(?:an?|the|our){_}(?:[\w-]+{_}){{0,3}}{_FIRMS}
     | (?:i|we){_}{_ADVERBS}(?:study|teach){_}(?:at|in)?
     | {_AM}{_}{_ADVERBS}(?:(?:severely|very|highly|deathly|slightly|mildly){_})?allergic{_}to
     | (?:i|we){_}{_ADVERBS}(?:can(?:'?t|not|{_}not)|may{_}not|must{_}not|mustn't|shouldn't
     |should{_}not){_}
-        (?:eat|have|drink|take|tolerate|digest|consume|use|wear|touch)
-    | {_AM}{_}not{_}(?:allowed|able){_}to{_}(?:eat|have|drink|take|use)
-    | (?:i|we){_}{_ADVERBS}(?:do(?:n'?t|{_}not)|never){_}(?:eat|consume|take)
+        (?:(?:eat|have|drink)(?!{_}{_NO_FOOD})|take(?!{_}{_NO_DOSE})|tolerate|digest|consume|wear)
+    | {_AM}{_}not{_}(?:allowed|able){_}to{_}(?:eat|have|drink|take)
+    | (?:i|we){_}{_ADVERBS}(?:do(?:n'?t|{_}not)|never){_}(?:eat|consume|take(?!{_}{_NO_DOSE}))
     | (?P<whole>
         {_AM}{_}{_ADVERBS}an?{_}(?:[\w-]+{_}){{0,4}}(?:{_JOBS})s?
-      | {_AM}{_}{_ADVERBS}(?:a{_}|strictly{_}|mostly{_})?(?:{_DIETS})
+      | {_AM}{_}{_ADVERBS}(?:(?:a|strict|strictly|mostly){_}){{0,2}}(?:{_DIETS})
       | i{_}have{_}an?{_}(?:[\w-]+{_}){{0,3}}(?:allergy|intolerance)
       | (?:i|we){_}{_ADVERBS}work{_}remotely
-      | (?:i|we){_}{_ADVERBS}(?:do(?:n'?t|{_}not)|never){_}(?:drink|smoke)
+      | (?:i|we){_}{_ADVERBS}(?:do(?:n'?t|{_}not)|never){_}(?:drink|smoke)(?!{_}and\b)
       )
     )(?![\w'-])"""
 )
 _NAME = re.compile(
     r"(?:I'm|I am|i'm|i am) (?!(?:Ok|Okay|Sorry|Fine|Sure|Back|Here|Happy|Glad|Done|Ready|Not"
-    r"|Also|Just|So|Very|Still)\b)"
+    r"|Also|Just|So|Very|Still|Good|Great|Tired|Lost|Confused|Hungry|Busy|New|Off|In|On|At|Going"
+    r"|Trying|Looking|Working|Using|Thinking|Feeling)\b)"
     r"[A-Z][a-z]+(?: [A-Z][a-z]+)?(?=[.,!]|\s+(?:and|from|but)\b|\s*\Z)"
 )
 _START = re.compile(
-    r"(?i)(?<![\w'./@#-])(?:i|we|my|im|ive|weve|i'm|people|friends|everyone|please|just|you|call)(?![\w/@.-])"
+    r"(?i)(?<![\w'./@#-])(?:i|we|my|im|ive|weve|i'm|people|friends|everyone|everybody|please|just|you|call)(?![\w/@.-])"
 )
+_HAPPENS = r"(?:is|are|was|were|has|have|will|must|can|should|needs?|starts?|opens?|closes?|ends?)"
 _REMEMBER = re.compile(
     rf"""(?ix)\W*(?:(?:please|also|and|ok|okay|hey|hi|just|always|oh|btw|so)[ ,]+){{0,3}}
     (?:remember|note|keep{_}in{_}mind|bear{_}in{_}mind|(?:do(?:n'?t|{_}not)|never){_}forget)
-    (?: [ \t]{{0,8}}[:,][ \t]{{0,8}} | {_}that{_} | {_}(?=(?:i|i'm|my|we|our|he|she|the)\b)
+    (?: [ \t]{{0,8}}[:,][ \t]{{0,8}} | {_}that{_}
+      | {_}(?=(?:i|i'm|my|we|our|he|she|the\b[^.!?\n]{{1,80}}\b{_HAPPENS})\b)
       | (?<=mind){_} )
     (?=(?P<what>.+))"""
 )

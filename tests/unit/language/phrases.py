@@ -1,4 +1,4 @@
-"""The table of sentences and the facts in them."""
+"""The tables in this folder: sentences and the facts in them, and texts line by line."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,16 @@ class Phrase:
 
     def __str__(self) -> str:
         return self.text.encode("unicode_escape").decode()
+
+
+def lines(name: str) -> list[str]:
+    """The texts of a table that has one in each line."""
+    rows = (Path(__file__).parent / name).read_text(encoding="utf-8").splitlines()
+    return [
+        row.replace("\\\\n", "\0").replace("\\n", "\n").replace("\0", "\\n")
+        for row in rows
+        if row[:1] != "#"
+    ]
 
 
 def read(name: str) -> list[Phrase]:

@@ -1,24 +1,14 @@
 """Secrets are removed from a text, everything else stays: a table of both, and linear time."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from language.redaction import redact
 from tests.unit.language.growth import assert_linear
+from tests.unit.language.phrases import lines
 
-HERE = Path(__file__).parent
 MARKED = re.compile(r"«([A-Z_]+):(.*?)»", re.DOTALL)
-
-
-def lines(name: str) -> list[str]:
-    rows = (HERE / name).read_text(encoding="utf-8").splitlines()
-    return [
-        row.replace("\\\\n", "\0").replace("\\n", "\n").replace("\0", "\\n")
-        for row in rows
-        if row[:1] != "#"
-    ]
 
 
 SECRETS = lines("secrets.txt")

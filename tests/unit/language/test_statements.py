@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from language.statements import find_statements
 from tests.unit.language.growth import assert_linear
-from tests.unit.language.phrases import read
+from tests.unit.language.phrases import lines, read
 
 KEPT = [
     "My name is Anna.",
@@ -94,12 +94,12 @@ DROPPED = [
 ]
 
 
-@pytest.mark.parametrize("sentence", KEPT)
+@pytest.mark.parametrize("sentence", [*KEPT, *lines("statements.txt")])
 def test_a_statement_is_kept_as_it_was_written(sentence: str) -> None:
     assert find_statements(sentence) == [sentence]
 
 
-@pytest.mark.parametrize("text", DROPPED)
+@pytest.mark.parametrize("text", [*DROPPED, *lines("no_statements.txt")])
 def test_what_is_not_said_about_oneself_is_dropped(text: str) -> None:
     assert find_statements(text) == []
 
