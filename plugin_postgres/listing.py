@@ -112,7 +112,7 @@ def _taken(request: ListRequest, found: list[asyncpg.Record]) -> list[dict[str, 
             for row in found[: request.limit]
         ]
     fitting = (row for row in found[: request.limit] if row["content"] is not None)
-    return [rows.memory(row) for row in fitting]
+    return [rows.memory(*row) for row in fitting]
 
 
 def _cursor_at(row: asyncpg.Record, begin: Cursor) -> Cursor:

@@ -76,7 +76,7 @@ class Memories:
             raise NotFound(f"memory {key} does not exist")
         if found["namespace"] != namespace:
             raise Forbidden(f"memory {key} belongs to another namespace")
-        return rows.memory(found)
+        return rows.memory(*found)
 
     def _prepare(self, namespace: str, body: MemoryWrite) -> Write:
         # The driver's own kind of UUID: a write hashes and prints its id several times, and this

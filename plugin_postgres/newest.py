@@ -100,7 +100,7 @@ class NewestQueue:
     async def _find_alone(self, search: _Search) -> Memories:
         statement = sql.load("search_newest")
         found = await self._database.fetch(statement, search.namespaces, search.limit)
-        return [rows.memory(row) for row in found]
+        return [rows.memory(*row) for row in found]
 
     async def _find_together(self, group: list[_Search], timer: asyncio.TimerHandle) -> None:
         statement = sql.load("search_newest_for_many")
@@ -144,8 +144,8 @@ def _arguments(group: list[_Search]) -> tuple[list[str], list[int], list[int], l
 
 def _by_search(found: list[asyncpg.Record], count: int) -> list[Memories]:
     answers: list[Memories] = [[] for _ in range(count)]
-    for number, *memory in found:
-        answers[number - 1].append(rows.memory(memory))
+    for row in found:
+        answers[row[0] - 1].append(rows.memory(*row[1:]))
     return answers
 
 

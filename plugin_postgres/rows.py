@@ -1,20 +1,31 @@
 """Rows of the database as the JSON objects of the contract."""
 
-from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 
 from plugin_postgres import jsonb
 
 
-def memory(row: Iterable[Any]) -> dict[str, Any]:
+def memory(
+    key: UUID,
+    home: str,
+    content: str,
+    kind: str,
+    source: str,
+    created_at: datetime,
+    expires_at: datetime | None,
+    propagation: str | None,
+    pin: bool,
+    score: float | None = None,
+) -> dict[str, Any]:
     """A Memory; fields that are not set are left out.
 
-    The statements select these columns in this order, ranking ones also the score: unpacking a row
-    costs half as much as nine lookups by name.
+    The statements select these columns in this order, ranking ones also the score: passing a row
+    as arguments costs a third of nine lookups by name.
     """
-    key, home, content, kind, source, created_at, expires_at, propagation, pin, *score = row
     found: dict[str, Any] = {
         "id": str(key),
         "namespace": home,
@@ -26,10 +37,10 @@ def memory(row: Iterable[Any]) -> dict[str, Any]:
     }
     if expires_at is not None:
         found["expires_at"] = expires_at
-    if (restored := jsonb.restore(propagation)) is not None:
+    if propagation is not None and (restored := jsonb.restore(propagation)) is not None:
         found["propagation"] = restored
-    if score:
-        found["score"] = score[0]
+    if score is not None:
+        found["score"] = score
     return found
 
 

@@ -33,7 +33,7 @@ class Search:
         if query is None and vector is None and not _is_filtered(request):
             return await self._newest.find(list(set(request.namespaces)), request.limit)
         found = await find_rows(self._database.fetch, self._lexicon, request, query, vector)
-        return [rows.memory(row) for row in found]
+        return [rows.memory(*row) for row in found]
 
 
 async def find_rows(

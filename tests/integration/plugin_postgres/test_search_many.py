@@ -60,7 +60,7 @@ async def found(url: str, namespaces: list[str], query: str, where: object = Non
     )
     async with plugin.pool_connection(url) as connection:
         rows = await find_rows(connection.fetch, Lexicon(), request, request.query, None)
-    return [memory(row)["content"] for row in rows]
+    return [memory(*row)["content"] for row in rows]
 
 
 @pytest.mark.parametrize(
