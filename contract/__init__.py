@@ -46,7 +46,7 @@ from contract.health import (
 )
 from contract.listing import DEFAULT_PAGE, MAX_PAGE, ListRequest, ListResponse, MemoryDigest
 from contract.memory import ForgetRequest, Memory, MemoryWrite, MemoryWriteResponse
-from contract.model import WireModel, explain, parse, parse_value
+from contract.model import WireModel, explain, faults, parse, parse_value
 from contract.namespace import Namespace, NamespacePatch, NamespaceUpsert
 from contract.negotiation import CAPABILITY_OF, LeftOut, extension_of, understood
 from contract.scalars import (
@@ -129,6 +129,7 @@ __all__ = [
     "WireModel",
     "explain",
     "extension_of",
+    "faults",
     "format_time",
     "openapi",
     "parse",

@@ -16,6 +16,7 @@ _MESSAGES = {
     "missing": "is required",
     "bool_type": "must be a boolean",
     "dict_type": "must be a JSON object",
+    "extra_forbidden": "is not a field of this request",
     "model_type": "must be a JSON object",
     "finite_number": "must be a finite number",
     "float_type": "must be a number",
@@ -105,11 +106,16 @@ def load_json(body: bytes) -> Any:
 
 def explain(error: ValidationError, field: str = "") -> str:
     """What is wrong, field by field; never repeats a value that was sent."""
-    rows = error.errors(include_url=False, include_input=False)
-    parts = [f"{_path(row['loc'], field)}: {_message(row)}" for row in rows[:_ERRORS_SHOWN]]
-    if len(rows) > _ERRORS_SHOWN:
-        parts.append(f"and {len(rows) - _ERRORS_SHOWN} more")
+    parts = [f"{name}: {reason}" for name, reason in faults(error, field)]
+    if error.error_count() > _ERRORS_SHOWN:
+        parts.append(f"and {error.error_count() - _ERRORS_SHOWN} more")
     return "; ".join(parts)
+
+
+def faults(error: ValidationError, field: str = "") -> list[tuple[str, str]]:
+    """The first few fields that are wrong, each with the reason; never a value that was sent."""
+    rows = error.errors(include_url=False, include_input=False)[:_ERRORS_SHOWN]
+    return [(_path(row["loc"], field), _message(row)) for row in rows]
 
 
 @cache
@@ -138,6 +144,10 @@ def _message(row: Any) -> str:
         return str(row["ctx"]["error"])
     if kind in _MESSAGES:
         return _MESSAGES[kind]
+    if kind in ("too_short", "too_long") and row["ctx"]["field_type"] == "Value":
+        # It may be a text or a list; pydantic would speak of items in both.
+        bound = "at least {min_length}" if kind == "too_short" else "at most {max_length}"
+        return "must have a length of " + bound.format(**row["ctx"])
     # "after validation, not 0" means nothing to the sender of a list.
     text: str = row["msg"].partition(" after validation")[0]
     for start in ("Input should ", "String should ", "List should ", "Dictionary should "):

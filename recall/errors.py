@@ -23,6 +23,7 @@ from contract import (
     NotFound,
     Unavailable,
     explain,
+    faults,
 )
 from postgres.errors import StoreUnavailable
 from recall.store import KeyTaken
@@ -79,13 +80,7 @@ def invalid(field: str, reason: str) -> Invalid:
 
 def refused(error: ValidationError) -> Invalid:
     """Everything that a model found wrong, field by field."""
-    parts = [explain(one) for one in (error,)]
-    details: list[Detail] = []
-    for part in parts[0].split("; "):
-        field, _, reason = part.partition(": ")
-        if reason:
-            details.append((field, reason))
-    return Invalid(parts[0], details)
+    return Invalid(explain(error), faults(error))
 
 
 def answer(error: Exception, scope: Scope) -> Response | None:  # noqa: ARG001 - the guard's signature
