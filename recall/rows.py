@@ -100,8 +100,7 @@ class Reader:
         the answer is a list of them; if one is not, the answer is read another way."""
         if not (body.startswith(_BEGINNING) and body.endswith(_END)):
             raise _Unusual
-        candidates: list[Candidate] = []
-        scores: list[float] = []
+        rows: list[_Row] = []
         tails: list[bytes] = []
         known = self._last
         for piece in body[len(_BEGINNING) : -len(_END)].split(_BETWEEN):
@@ -113,13 +112,17 @@ class Reader:
             ):
                 row = self._row(piece, owners)
                 known = self._last
-            tail = piece[len(row.text) :]
-            tails.append(tail)
-            candidates.append(row.candidate)
-            scores.append(float(tail[len(_SCORE) :]) if tail else row.score)
+            rows.append(row)
+            tails.append(piece[len(row.text) :])
         if not _SCORES.fullmatch(b"\n".join(tails) + b"\n"):
+            # A row begins like a known one and goes on: the next time it is read anew.
+            self._last, self._size = {}, 0
             raise _Unusual
-        return Found(candidates, scores)
+        scores = [
+            float(tail[len(_SCORE) :]) if tail else row.score
+            for row, tail in zip(rows, tails, strict=True)
+        ]
+        return Found([row.candidate for row in rows], scores)
 
     def _row(self, piece: bytes, owners: Mapping[str, str]) -> _Row:
         text, _, number = piece.rpartition(_SCORE)
