@@ -2,35 +2,40 @@
 
 import json
 from dataclasses import dataclass, field
+from typing import Final
 
 from recall.memory import Memory
 from recall.tokens import estimate_tokens
 
+BORDER: Final = "\x00"
+"""What is between two texts: no memory holds this character."""
+
 
 @dataclass(slots=True)
 class Candidate:
-    """A memory; its texts in lower case, in which words are looked for; its size and its place.
+    """A memory, and what is compared of it.
 
-    `plain` is equal for contents that differ in case and white space only; `order` is newest
-    first, then by id.
+    `text` is what words are looked for in, in lower case: content, key from `key_at` on, and the
+    caller's metadata from `metadata_at` on, with a border behind each. `plain` is the same for
+    contents that differ in case and white space only. `order` is newest first, then by id.
     """
 
     memory: Memory
-    content: str = field(init=False, repr=False)
-    key: str = field(init=False, repr=False)
-    metadata: str = field(init=False, repr=False)
+    text: str = field(init=False, repr=False)
+    key_at: int = field(init=False)
+    metadata_at: int = field(init=False)
     plain: str = field(init=False, repr=False)
     tokens: int = field(init=False)
     order: tuple[float, str] = field(init=False)
 
     def __post_init__(self) -> None:
         memory = self.memory
-        self.content = memory.content.lower()
-        self.key = memory.key.lower()
         own = memory.caller_metadata if memory.metadata else None
-        self.metadata = json.dumps(own, ensure_ascii=False).lower() if own else ""
-        plain = " ".join(memory.content.casefold().split())
-        # Mostly they are the same, and need not be held twice.
-        self.plain = self.content if plain == self.content else plain
+        content, key = memory.content.lower(), memory.key.lower()
+        metadata = json.dumps(own, ensure_ascii=False).lower() if own else ""
+        self.text = f"{content}{BORDER}{key}{BORDER}{metadata}{BORDER}"
+        self.key_at = len(content) + 1
+        self.metadata_at = self.key_at + len(key) + 1
+        self.plain = " ".join(memory.content.casefold().split())
         self.tokens = estimate_tokens(memory.content)
         self.order = (-memory.created_at.timestamp(), memory.id)

@@ -311,7 +311,7 @@ def _recent(candidate: Candidate) -> Ranked:
 
 def _keyword(scored: tuple[int, Candidate]) -> Ranked:
     score, candidate = scored
-    return Ranked(candidate, score, "keyword", fts_score=score)
+    return Ranked(candidate, score, "keyword", None, score)
 
 
 def _order(scored: tuple[float, Candidate]) -> tuple[float, tuple[float, str]]:

@@ -26,7 +26,9 @@ _END = b"}]}"
 _SCORE = b',"score":'
 
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+_ID_LENGTH = 36
 _NUMBER = re.compile(rb"(?:0|[1-9][0-9]*)\.[0-9]+")
+_SCORES = re.compile(rb"(?:(?:%b%b)?\n)*" % (_SCORE, _NUMBER.pattern))
 _KINDS = frozenset({"fact", "summary", "checkpoint"})
 _SOURCES = frozenset({"agent", "runtime", "user"})
 _TYPES = frozenset(MEMORY_TYPES)
@@ -59,7 +61,11 @@ class Found:
 
 @dataclass(slots=True)
 class _Row:
+    """A row as it was read: `text` is its JSON behind the opening of its id."""
+
+    text: bytes
     namespace: str
+    owner: str
     candidate: Candidate
     score: float
 
@@ -75,6 +81,7 @@ class Reader:
     def __init__(self, most_bytes: int = 4 * 2**20) -> None:
         self._most_bytes = most_bytes
         self._size = 0
+        # By their ids.
         self._last: dict[bytes, _Row] = {}
         self._before: dict[bytes, _Row] = {}
 
@@ -93,37 +100,48 @@ class Reader:
         the answer is a list of them; if one is not, the answer is read another way."""
         if not (body.startswith(_BEGINNING) and body.endswith(_END)):
             raise _Unusual
-        candidates: list[Candidate] = []
-        scores: list[float] = []
+        rows: list[_Row] = []
+        tails: list[bytes] = []
+        known = self._last
         for piece in body[len(_BEGINNING) : -len(_END)].split(_BETWEEN):
-            text, _, number = piece.rpartition(_SCORE)
-            is_scored = _NUMBER.fullmatch(number) is not None
-            row = self._row(text if is_scored else piece, owners)
-            candidates.append(row.candidate)
-            scores.append(float(number) if is_scored else row.score)
-        return Found(candidates, scores)
+            row = known.get(piece[:_ID_LENGTH])
+            if (
+                row is None
+                or not piece.startswith(row.text)
+                or row.owner != owners.get(row.namespace)
+            ):
+                row = self._row(piece, owners)
+                known = self._last
+            rows.append(row)
+            tails.append(piece[len(row.text) :])
+        if not _SCORES.fullmatch(b"\n".join(tails) + b"\n"):
+            # A row begins like a known one and goes on: the next time it is read anew.
+            self._last, self._size = {}, 0
+            raise _Unusual
+        scores = [
+            float(tail[len(_SCORE) :]) if tail else row.score
+            for row, tail in zip(rows, tails, strict=True)
+        ]
+        return Found([row.candidate for row in rows], scores)
 
-    def _row(self, text: bytes, owners: Mapping[str, str]) -> _Row:
-        """The row with this text behind the opening of its id."""
-        row = self._last.get(text)
-        if row is None:
-            row = self._before.get(text) or _row(text, owners)
-            self._hold(text, row)
-        if row.candidate.memory.api_key_id != owners[row.namespace]:
-            row = _row(text, owners)
-        return row
-
-    def _hold(self, text: bytes, row: _Row) -> None:
-        self._last[text] = row
+    def _row(self, piece: bytes, owners: Mapping[str, str]) -> _Row:
+        text, _, number = piece.rpartition(_SCORE)
+        if not _NUMBER.fullmatch(number):
+            text = piece
+        id_ = text[:_ID_LENGTH]
+        row = self._before.get(id_)
+        if row is None or row.text != text or row.owner != owners.get(row.namespace):
+            if rb"\u0000" in text:
+                raise _Unusual
+            fields = orjson.loads(b'{"id":"%b}' % text)
+            namespace = fields["namespace"]
+            memory, score = _read(fields, owners)
+            row = _Row(text, namespace, owners[namespace], Candidate(memory), score)
+        self._last[id_] = row
         self._size += len(text)
         if self._size > self._most_bytes:
             self._before, self._last, self._size = self._last, {}, 0
-
-
-def _row(text: bytes, owners: Mapping[str, str]) -> _Row:
-    if rb"\u0000" in text:
-        raise _Unusual
-    return _read(orjson.loads(b'{"id":"%b}' % text), owners)
+        return row
 
 
 def _as_usual(body: bytes, owners: Mapping[str, str]) -> Found:
@@ -131,7 +149,7 @@ def _as_usual(body: bytes, owners: Mapping[str, str]) -> Found:
         raise _Unusual
     rows = orjson.loads(body)["memories"]
     read = [_read(row, owners) for row in rows if row["namespace"] in owners]
-    return Found([row.candidate for row in read], [row.score for row in read])
+    return Found([Candidate(memory) for memory, _ in read], [score for _, score in read])
 
 
 def _with_care(body: bytes, owners: Mapping[str, str]) -> Found:
@@ -142,11 +160,10 @@ def _with_care(body: bytes, owners: Mapping[str, str]) -> Found:
     )
 
 
-def _read(row: dict[str, Any], owners: Mapping[str, str]) -> _Row:
-    namespace = row["namespace"]
+def _read(row: dict[str, Any], owners: Mapping[str, str]) -> tuple[Memory, float]:
     if not _ID.fullmatch(row["id"]):
         raise _Unusual
-    return _Row(namespace, Candidate(_memory(row, owners[namespace])), _score(row))
+    return _memory(row, owners[row["namespace"]]), _score(row)
 
 
 def _memory(row: dict[str, Any], owner: str) -> Memory:

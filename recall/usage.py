@@ -100,10 +100,11 @@ class Usage:
                     ),
                 )
             if ids:
-                # One time for all of them: it is at most a second late.
+                # One time for all of them: it is at most a second late. Texts and not arrays:
+                # asyncpg looks at each item of an array for longer than PostgreSQL.
                 await connection.execute(
                     STATEMENTS.load("count_access"),
-                    ids,
-                    [accesses[one] for one in ids],
+                    ",".join(ids),
+                    ",".join(str(accesses[one]) for one in ids),
                     accessed_at,
                 )

@@ -156,6 +156,19 @@ def test_only_what_an_answer_holds_is_found() -> None:
     assert memory.api_key_id == "other"
 
 
+def test_a_row_that_grows_is_read_anew() -> None:
+    reader = Reader()
+    short = _row(score=None)
+    del short["score"], short["propagation"]
+    longer = {**short, "expires_at": "2026-02-01T00:00:00Z"}
+    [memory] = reader.read(_body(short), _OWNERS).memories
+    assert memory.expires_at is None
+    [memory] = reader.read(_body(longer), _OWNERS).memories
+    assert memory.expires_at is not None
+    again = reader.read(_body(longer), _OWNERS).candidates[0]
+    assert reader.read(_body(longer), _OWNERS).candidates[0] is again
+
+
 def test_a_reader_drops_rows_that_it_has_no_room_for() -> None:
     rows = [_row(content=f"I like tea number {number}") for number in range(10)]
     reader = Reader(most_bytes=2 * len(_body(rows[0])))
