@@ -1,6 +1,7 @@
 -- The conversations that the user $1 can see, after the place ($2, $3) in the list, $4 at most.
 -- $5: roots only; $6: of each group the one updated last; $7: words that each must occur.
--- One's own come in the order of their index; those of others are sorted, and are far fewer.
+-- One's own come in the order of their index, sorted within a minute; those of others are sorted, and
+-- are far fewer.
 (
     SELECT
     conversation.id, conversation.title, conversation.owner_user_id, conversation.created_at,
@@ -10,7 +11,7 @@
     WHERE
         conversation.owner_user_id = $1
 -- include: listed
-    ORDER BY conversation.updated_at DESC, conversation.id
+    ORDER BY conversation.updated_minute DESC, conversation.updated_at DESC, conversation.id
     LIMIT $4
 )
 UNION ALL

@@ -1,3 +1,5 @@
+        -- Each minute that is compared here follows from the times: it is what the index has.
+        AND conversation.updated_minute <= $2
         AND conversation.updated_at <= $2
         AND (conversation.updated_at < $2 OR conversation.id > $3)
         AND (NOT $5::boolean OR conversation.forked_at_conversation_id IS NULL)
@@ -5,6 +7,7 @@
             SELECT FROM conversations AS other
             WHERE
                 other.group_id = conversation.group_id
+                AND other.updated_minute >= conversation.updated_minute
                 AND other.updated_at >= conversation.updated_at
                 AND (other.updated_at > conversation.updated_at OR other.id < conversation.id)
         ))

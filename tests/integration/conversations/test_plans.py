@@ -267,3 +267,36 @@ async def test_an_append_looks_up_each_member_by_index_however_few_there_are(
     ]
     assert scans
     assert "Seq Scan" not in scans
+
+
+async def test_an_append_writes_to_no_index_of_its_conversation(
+    undone: asyncpg.Connection,
+) -> None:
+    place = await key(undone, 0)
+    before = await changes(undone)
+    for number in range(10):
+        draft = user_draft(Fields({"content": f"message {number}"}), "alice")
+        await undone.fetch(load("append_messages"), *arguments([(place, [draft], "alice")]))
+    after = await changes(undone)
+    assert after[0] - before[0] == 10
+    # The first one may begin a minute, another may come after its end or find its page full.
+    assert after[1] - before[1] >= 7
+
+
+@pytest.fixture
+async def undone(connection: asyncpg.Connection) -> AsyncIterator[asyncpg.Connection]:
+    """The connection in a transaction that is rolled back."""
+    transaction = connection.transaction()
+    await transaction.start()
+    yield connection
+    await transaction.rollback()
+
+
+async def changes(connection: asyncpg.Connection) -> tuple[int, int]:
+    """How many conversations this transaction has changed, and how many of those in place."""
+    row = await connection.fetchrow(
+        "SELECT pg_stat_get_xact_tuples_updated('conversations'::regclass) AS updated,"
+        " pg_stat_get_xact_tuples_hot_updated('conversations'::regclass) AS in_place"
+    )
+    assert row is not None
+    return row["updated"], row["in_place"]
