@@ -16,7 +16,9 @@
 -- taken; $18 is how many memories the sample has, $19 whether the crowded are left out. $20 asks for any
 -- clue, $21 for stems that a word may have that begins with the last word, which is $22: with '@' where the
 -- mark of a namespace belongs. $23 is the query, folded, where it may be a part of a word or no word at
--- all; $24 is whether it has function words only, which are in the index for memories of few words.
+-- all; $24 is whether it has function words only, which are in the index for memories of few words. $25 is how
+-- many memories have each clue, where that was estimated before; $26 is whether the newest are looked at
+-- without a span of time, too.
 home AS MATERIALIZED (
     SELECT name
     FROM memory_plugin.memory_namespaces
@@ -40,6 +42,7 @@ clue AS MATERIALIZED (
     SELECT
         *,
         CASE
+            WHEN $25::bigint[] IS NOT NULL THEN $25[number]
             WHEN 4 * seen < taken OR taken < 32 THEN 0
             ELSE seen * (
                 SELECT count(*)
@@ -172,7 +175,7 @@ pool AS (
         CASE WHEN state.is_cut THEN $16::text END, $17::bigint,
         CASE
             WHEN $5 IS NOT NULL OR $6 IS NOT NULL THEN greatest(1000 / cardinality($1), 5)
-            WHEN cardinality($1) <= 200 AND state.needs_more AND state.sure < greatest(3 * $3, 60)
+            WHEN $26::boolean AND state.needs_more AND state.sure < greatest(3 * $3, 60)
             THEN greatest(least(greatest(8 * $3, 160), 400) / cardinality($1), 2)
         END,
         -- The sample begins with what is pinned, where it has some of every namespace.

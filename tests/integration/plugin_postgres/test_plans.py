@@ -231,6 +231,17 @@ async def test_a_word_that_every_memory_has_is_not_looked_up(filled: str) -> Non
     assert sum(read.values()) <= 96 + 2 * 400 + 800 + 140
 
 
+async def test_the_newest_are_not_read_where_they_would_be_left_out_of_the_answer(
+    filled: str,
+) -> None:
+    # All of the newest have the first word, which is worth less than a fifth of any other.
+    request = SearchRequest(namespaces=["workspace:0"], query="memory 7 1999 1998 1997 1996?")
+    read = await reads(filled, request)
+    assert read["memory_records_words"] == 5
+    # No more than the sample.
+    assert read["memory_records_newest"] <= 48
+
+
 @pytest.mark.parametrize(
     ("filtered", "most"),
     [
