@@ -36,14 +36,14 @@ sample AS MATERIALIZED (
     ) AS newest
     LIMIT $18
 ),
--- About how many memories have each clue. They are counted up to 800, which is enough to know that a clue of
--- a quarter of the sample is crowded; a clue of fewer is looked up.
+-- About how many memories have each clue. They are counted up to 1,600, which is enough to know that a clue of
+-- an eighth of the sample is crowded; a clue of fewer is looked up.
 clue AS MATERIALIZED (
     SELECT
         *,
         CASE
             WHEN $25::bigint[] IS NOT NULL THEN $25[number]
-            WHEN 4 * seen < taken OR taken < 32 THEN 0
+            WHEN 8 * seen < taken OR taken < 32 THEN 0
             ELSE seen * (
                 SELECT count(*)
                 FROM (
@@ -54,9 +54,9 @@ clue AS MATERIALIZED (
                         SELECT FROM memory_plugin.memory_records AS stored
                         WHERE stored.namespace = home.name
                         ORDER BY stored.id
-                        LIMIT (SELECT 800)
+                        LIMIT (SELECT 1600)
                     ) AS memory
-                    LIMIT 800
+                    LIMIT 1600
                 ) AS counted
             ) / taken
         END AS estimate
