@@ -13,6 +13,11 @@ _FEW_TERMS = 4
 # Of more namespaces, each look counts: only some terms are looked up, and no beginnings of words.
 _FEW_NAMESPACES = 64
 _LOOKED_UP = 3
+# How many of them are sampled to tell which terms are rare, and how large a sample tells it.
+_SAMPLED_NAMESPACES = 16
+_TELLING = 32
+# In at most this many, the newest are looked at, too, before the last step.
+_NAMESPACES_FOR_NEWEST = 200
 # In at most this many, stems are looked for that are shorter than the beginning of a word.
 _NAMESPACES_FOR_STEMS = 200
 # How many memories are looked at that have all the terms, and that have one.
@@ -25,7 +30,7 @@ _SAMPLE = 48
 _BEGUN = 0.9
 # How much longer than the answer the list of words is that is fused with embeddings.
 _FUSED = 6
-_VECTOR = "$25"
+_VECTOR = "$27"
 
 
 class WordSearch:
@@ -42,11 +47,12 @@ class WordSearch:
         self._request = request
         self._question = question
         self._vector = vector
-        self._namespaces = list(set(request.namespaces))
+        self._namespaces = list(dict.fromkeys(request.namespaces))
         self._marks = [keys.mark(name) for name in self._namespaces]
         self._kinds = sorted(set(request.kinds)) if request.kinds else None
         self._where = jsonb.store(request.where)
         self._filter = ""
+        self._estimates: list[int] | None = None
 
     async def rows(self) -> Sequence[Sequence[Any]]:
         """The memories, best first, as `rows.memory` takes them."""
@@ -59,14 +65,12 @@ class WordSearch:
             return found
         if len(self._marks) <= _FEW_NAMESPACES or len(terms) < 2:
             return await self._with_some(range(len(terms)), beginnings=True)
-        order = await self._rarest_first()
-        found = await self._with_some(order[:_LOOKED_UP], beginnings=False)
-        if len(found) >= self._request.limit or (
-            len(order) <= _LOOKED_UP and self._has_last_word(found)
-        ):
+        rare, others = await self._by_rarity()
+        found = await self._with_some(rare, beginnings=False, is_last=not others)
+        if len(found) >= self._request.limit or (not others and self._has_last_word(found)):
             return found
         # They found little, so some of the others are looked up as well.
-        return await self._with_some(order[: 2 * _LOOKED_UP], beginnings=True)
+        return await self._with_some(rare + others, beginnings=True)
 
     def _may_have_all(self) -> bool:
         return (
@@ -104,15 +108,30 @@ class WordSearch:
             return [row[1:] for row in found]
         return None
 
-    async def _rarest_first(self) -> list[int]:
-        """The places of the terms in the order in which they are looked up in many namespaces."""
+    async def _by_rarity(self) -> tuple[list[int], list[int]]:
+        """The places of the terms that are looked up in many namespaces: first, and if need be.
+
+        Not those that a quarter of the memories have, unless a filter takes few of these: they find
+        too many to tell them apart.
+        """
         terms = self._question.terms
-        if len(terms) <= _LOOKED_UP:
-            return list(range(len(terms)))
+        step = max(1, len(self._namespaces) // _SAMPLED_NAMESPACES)
+        names = self._namespaces[::step][:_SAMPLED_NAMESPACES]
         lexemes = [in_memory(term) for term in terms]
-        counted = await self._fetch(sql.load("sample_terms"), self._namespaces, lexemes)
+        counted = await self._fetch(sql.load("sample_terms"), names, lexemes)
+        taken, stored = counted[0]["taken"], counted[0]["stored"]
+        seen = [row["seen"] if taken >= _TELLING else 0 for row in counted]
         # A long word is rarer than a short one.
-        return sorted(range(len(terms)), key=lambda it: (counted[it]["seen"], -len(terms[it])))
+        order = sorted(range(len(terms)), key=lambda it: (seen[it], -len(terms[it])))
+        if taken < _TELLING:
+            return order[:_LOOKED_UP], order[_LOOKED_UP : 2 * _LOOKED_UP]
+        share = stored * len(self._namespaces) / len(names) / taken
+        self._estimates = [round(it * share) for it in seen]
+        if self._question.is_only_function:
+            return order[:_LOOKED_UP], []
+        order = [it for it in order if 4 * seen[it] < taken or self._filter]
+        rare = [it for it in order if seen[it] <= 1][:_LOOKED_UP] or order[:1]
+        return rare, order[len(rare) : 2 * _LOOKED_UP]
 
     def _has_last_word(self, found: Sequence[Sequence[Any]]) -> bool:
         """Whether the last word is in a memory as it stands, and so is not the beginning of one."""
@@ -120,15 +139,19 @@ class WordSearch:
         return word is None or any(word in row[2].lower() for row in found)
 
     async def _with_some(
-        self, looked_up: Sequence[int], *, beginnings: bool
+        self, looked_up: Sequence[int], *, beginnings: bool, is_last: bool = True
     ) -> Sequence[Sequence[Any]]:
-        """The memories that have some of the terms, of which those given are looked up."""
+        """The memories that have some of the terms, of which those given are looked up.
+
+        `is_last`: whether no other terms are looked up if these find too little.
+        """
         request, question = self._request, self._question
         terms = question.terms
         few = len(self._marks) <= _FEW_NAMESPACES
         clues = [in_memory(term) for term in terms]
         factors = list(question.factors)
         wholes = list(range(1, len(terms) + 1))
+        estimates = None if self._estimates is None else list(self._estimates)
         looks: list[str] = []
         of_clue: list[int] = []
         templates = [(place + 1, terms[place]) for place in looked_up]
@@ -137,6 +160,8 @@ class WordSearch:
             clues.append(f"{in_memory(question.begun)} & !{clues[last]}")
             factors.append(_BEGUN * factors[last])
             wholes.append(last + 1)
+            if estimates is not None:
+                estimates.append(0)
             templates.append((len(clues), question.begun))
         for clue, template in templates:
             parts = keys.looks(template + self._filter, self._marks)
@@ -170,13 +195,15 @@ class WordSearch:
             max(_WITH_ONE // parts_count, _WITH_ONE_OF_A_PART) if len(terms) > 1 else _WITH_ALL,
             every,
             max(_WITH_ALL // parts_count, wanted),
-            _SAMPLE if len(terms) > 1 else 0,
+            _SAMPLE if len(terms) > 1 and self._estimates is None else 0,
             few,
             f"'@.pin' & ({' | '.join(terms)}){self._filter}" if terms else None,
             shorter,
             question.last_word if shorter else None,
             (question.folded or None) if is_part else None,
             question.is_only_function,
+            estimates,
+            len(self._marks) <= _NAMESPACES_FOR_NEWEST or (is_last and estimates is not None),
         ]
         if self._vector is None:
             return await self._fetch(sql.load("search_text"), *arguments)

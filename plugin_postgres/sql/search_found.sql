@@ -16,7 +16,9 @@
 -- taken; $18 is how many memories the sample has, $19 whether the crowded are left out. $20 asks for any
 -- clue, $21 for stems that a word may have that begins with the last word, which is $22: with '@' where the
 -- mark of a namespace belongs. $23 is the query, folded, where it may be a part of a word or no word at
--- all; $24 is whether it has function words only, which are in the index for memories of few words.
+-- all; $24 is whether it has function words only, which are in the index for memories of few words. $25 is how
+-- many memories have each clue, where that was estimated before; $26 is whether the newest are looked at
+-- without a span of time, too.
 home AS MATERIALIZED (
     SELECT name
     FROM memory_plugin.memory_namespaces
@@ -34,13 +36,14 @@ sample AS MATERIALIZED (
     ) AS newest
     LIMIT $18
 ),
--- About how many memories have each clue. They are counted up to 800, which is enough to know that a clue of
--- a quarter of the sample is crowded; a clue of fewer is looked up.
+-- About how many memories have each clue. They are counted up to 1,600, which is enough to know that a clue of
+-- an eighth of the sample is crowded; a clue of fewer is looked up.
 clue AS MATERIALIZED (
     SELECT
         *,
         CASE
-            WHEN 4 * seen < taken OR taken < 32 THEN 0
+            WHEN $25::bigint[] IS NOT NULL THEN $25[number]
+            WHEN 8 * seen < taken OR taken < 32 THEN 0
             ELSE seen * (
                 SELECT count(*)
                 FROM (
@@ -51,9 +54,9 @@ clue AS MATERIALIZED (
                         SELECT FROM memory_plugin.memory_records AS stored
                         WHERE stored.namespace = home.name
                         ORDER BY stored.id
-                        LIMIT (SELECT 800)
+                        LIMIT (SELECT 1600)
                     ) AS memory
-                    LIMIT 800
+                    LIMIT 1600
                 ) AS counted
             ) / taken
         END AS estimate
@@ -172,7 +175,7 @@ pool AS (
         CASE WHEN state.is_cut THEN $16::text END, $17::bigint,
         CASE
             WHEN $5 IS NOT NULL OR $6 IS NOT NULL THEN greatest(1000 / cardinality($1), 5)
-            WHEN cardinality($1) <= 200 AND state.needs_more AND state.sure < greatest(3 * $3, 60)
+            WHEN $26::boolean AND state.needs_more AND state.sure < greatest(3 * $3, 60)
             THEN greatest(least(greatest(8 * $3, 160), 400) / cardinality($1), 2)
         END,
         -- The sample begins with what is pinned, where it has some of every namespace.

@@ -173,6 +173,14 @@ CREATE OR REPLACE FUNCTION memory_plugin.search_pinned(homes text[]) RETURNS tex
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 AS $$
 BEGIN
+    -- Mostly there are none, which one scan of the index tells. A limit that is unknown when this is planned
+    -- keeps PostgreSQL from reading the table instead.
+    PERFORM FROM memory_plugin.memory_records AS stored
+    WHERE stored.namespace = ANY(homes) AND stored.pin
+    LIMIT (SELECT 1);
+    IF NOT FOUND THEN
+        RETURN '{}';
+    END IF;
     RETURN ARRAY(
         SELECT home
         FROM unnest(homes) AS home
@@ -189,7 +197,7 @@ END
 $$;
 
 -- What else may answer a query, beside what was looked up: memories with all its words (`every`, of which
--- `most` are taken), the newest of each namespace, pinned ones with any word, and those with a word that
+-- `most` are taken), the newest of each namespace (800 in all, and more only in a span of time), pinned ones with any word, and those with a word that
 -- begins with `beginning` and whose stem is shorter (`begun`, of which `bound` are taken). What is null is
 -- not asked for.
 CREATE OR REPLACE FUNCTION memory_plugin.search_further(
@@ -208,7 +216,8 @@ BEGIN
         RETURN QUERY
         SELECT memory.id, memory.pin, memory.created_at, memory.content_tsv, false
         FROM unnest(homes) AS home
-        CROSS JOIN LATERAL memory_plugin.search_newest(home, kinds, fields, since, until, newest) AS memory;
+        CROSS JOIN LATERAL memory_plugin.search_newest(home, kinds, fields, since, until, newest) AS memory
+        LIMIT CASE WHEN since IS NULL AND until IS NULL THEN 800 END;
     END IF;
     IF pinned IS NOT NULL THEN
         RETURN QUERY

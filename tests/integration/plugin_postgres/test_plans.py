@@ -29,7 +29,8 @@ SELECT 'workspace:' || n, 'workspace' FROM generate_series(0, 39) AS n;
 INSERT INTO memory_records (namespace, content, kind, source, created_at, propagation, embedding)
 SELECT
     'workspace:' || CASE WHEN n <= 2000 THEN 0 ELSE n % 40 END,
-    'memory ' || n || CASE WHEN n / 40 % 8 = 0 THEN ' common' ELSE '' END,
+    'memory ' || n || CASE WHEN n / 40 % 8 = 0 THEN ' common' ELSE '' END
+    || CASE WHEN n % 7 = 0 THEN ' seventh' ELSE '' END,
     CASE WHEN n % 1000 = 0 THEN 'summary' ELSE 'fact' END,
     'agent',
     timestamptz '{NOW.isoformat()}' - n * interval '1 minute',
@@ -229,6 +230,24 @@ async def test_a_word_that_every_memory_has_is_not_looked_up(filled: str) -> Non
     # The namespace holds 2,250 memories, all with the word.
     assert read["memory_records_words"] <= 4
     assert sum(read.values()) <= 96 + 2 * 400 + 800 + 140
+
+
+async def test_a_word_of_a_seventh_is_not_looked_up_in_a_large_namespace(filled: str) -> None:
+    request = SearchRequest(namespaces=["workspace:0"], query="seventh 8 1999 1998 1997 1996?")
+    read = await reads(filled, request)
+    # The namespace has 321 memories with the first word.
+    assert read["memory_records_words"] == 5
+
+
+async def test_the_newest_are_not_read_where_they_would_be_left_out_of_the_answer(
+    filled: str,
+) -> None:
+    # All of the newest have the first word, which is worth less than a fifth of any other.
+    request = SearchRequest(namespaces=["workspace:0"], query="memory 7 1999 1998 1997 1996?")
+    read = await reads(filled, request)
+    assert read["memory_records_words"] == 5
+    # No more than the sample.
+    assert read["memory_records_newest"] <= 48
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,12 @@ from plugin_postgres.rows import memory
 from plugin_postgres.search import find_rows
 from tests.conftest import database_url, execute
 from tests.integration.plugin_postgres import plugin
+from tests.integration.plugin_postgres.test_plans import reads
 
 pytestmark = pytest.mark.anyio
 
-# Ten namespaces of twenty memories, and five hundred with nothing in them.
+# Ten namespaces of twenty memories, and five hundred with nothing in them. Then 300 of four, which
+# all have a word in common.
 ROWS = """
 INSERT INTO memory_namespaces (name, kind)
 SELECT 'custom:' || n, 'custom' FROM generate_series(0, 509) AS n;
@@ -32,10 +34,20 @@ SELECT
     'fact', 'agent', now() - n * interval '1 minute', n = 77, jsonb_build_object('turn', n % 20)
 FROM generate_series(1, 200) AS n;
 
+INSERT INTO memory_namespaces (name, kind)
+SELECT 'custom:even' || n, 'custom' FROM generate_series(0, 299) AS n;
+
+INSERT INTO memory_records (namespace, content, kind, source, created_at)
+SELECT
+    'custom:even' || n % 300, 'A usual remark of ours with seldom' || n || ' in it',
+    'fact', 'agent', now() - n * interval '1 minute'
+FROM generate_series(1, 1200) AS n;
+
 ANALYZE memory_records;
 """
 FEW = [f"custom:{n * 51}" for n in range(10)]
 MANY = [f"custom:{n}" for n in range(510)]
+EVEN = [f"custom:even{n}" for n in range(300)]
 
 
 @pytest.fixture(scope="module")
@@ -94,3 +106,24 @@ async def test_a_pinned_memory_comes_first_also_where_only_a_common_word_finds_i
 ) -> None:
     [first, *_] = await found(filled, MANY, "Does the agent need u3 or u4 or rare200?")
     assert "rare77 " in first
+
+
+async def test_a_word_that_most_memories_have_is_not_looked_up_in_many_namespaces(
+    filled: str,
+) -> None:
+    query = "usual seldom700 seldom701?"
+    read = await reads(filled, SearchRequest(namespaces=EVEN, query=query))
+    # All of the 1,200 memories have the word.
+    assert read["memory_records_words"] == 2
+    assert sorted(await found(filled, EVEN, query)) == [
+        f"A usual remark of ours with seldom{n} in it" for n in (700, 701)
+    ]
+
+
+async def test_a_word_that_most_memories_have_is_found_where_nothing_else_is(filled: str) -> None:
+    request = SearchRequest(namespaces=EVEN, query="a usual nonsense?", limit=10)
+    assert len(await found(filled, EVEN, "a usual nonsense?")) == 10
+    read = await reads(filled, request)
+    # Some of the newest are enough.
+    assert "memory_records_words" not in read or read["memory_records_words"] == 0
+    assert read["memory_records_newest"] <= 64 + 800 + 300
