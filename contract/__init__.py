@@ -13,7 +13,7 @@ from contract.batch import (
     parse_writes,
 )
 from contract.breaker import Breaker
-from contract.client import MemoryClient, read_answer
+from contract.client import MemoryClient
 from contract.counting import MAX_GROUPS, CountGroup, CountRequest, CountResponse
 from contract.document import openapi
 from contract.envelope import Error
@@ -63,6 +63,7 @@ from contract.scalars import (
     parse_time,
 )
 from contract.search import DEFAULT_LIMIT, MAX_LIMIT, SearchRequest, SearchResponse
+from contract.wire import read_answer
 
 __all__ = [
     "CAPABILITIES",

@@ -25,7 +25,7 @@ from contract.filter import FilterValue
 from contract.health import CAPABILITIES, EXTENSIONS, HealthResponse
 from contract.listing import MAX_PAGE, ListRequest, ListResponse, MemoryDigest
 from contract.memory import ForgetRequest, Memory, MemoryWrite, MemoryWriteResponse
-from contract.model import AnyModel, WireModel, parse_answer, parse_value
+from contract.model import AnyModel, WireModel, parse_value
 from contract.namespace import Namespace, NamespacePatch, NamespaceUpsert
 from contract.negotiation import (
     LeftOut,
@@ -39,7 +39,7 @@ from contract.retry import repeat
 from contract.scalars import Capability, Extension, MemoryId, MemoryKind, NamespaceName
 from contract.search import SearchRequest, SearchResponse
 from contract.transport import MAX_ANSWER
-from contract.wire import Wire
+from contract.wire import Wire, read_answer
 
 if TYPE_CHECKING:
     import httpx
@@ -487,15 +487,3 @@ def _body(body: WireModel) -> bytes:
     """
     clears = isinstance(body, NamespaceUpsert | NamespacePatch)
     return body.model_dump_json(exclude_unset=True, exclude_none=not clears).encode()
-
-
-def read_answer(model: type[AnyModel], body: bytes) -> AnyModel:
-    """Parse the body of a 2xx answer; lists that are null are read as empty.
-
-    Raises `ContractViolation`.
-    """
-    try:
-        return parse_answer(model, body)
-    except BadRequest as error:
-        violation = ContractViolation(f"the plugin's answer is not a {model.__name__}: {error}")
-    raise violation

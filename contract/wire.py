@@ -18,6 +18,7 @@ from contract.errors import (
     Unavailable,
 )
 from contract.http1 import Answer, AnswerTooLarge
+from contract.model import AnyModel, parse_answer
 from contract.retry import read_retry_after
 from contract.transport import (
     MAX_ANSWER,
@@ -158,3 +159,15 @@ def _transport(
     from contract.httpx_transport import HttpxTransport
 
     return HttpxTransport(given, address.url, max_answer)
+
+
+def read_answer(model: type[AnyModel], body: bytes) -> AnyModel:
+    """Parse the body of a 2xx answer; lists that are null are read as empty.
+
+    Raises `ContractViolation`.
+    """
+    try:
+        return parse_answer(model, body)
+    except BadRequest as error:
+        violation = ContractViolation(f"the plugin's answer is not a {model.__name__}: {error}")
+    raise violation

@@ -29,7 +29,7 @@ from contract import (
     SearchResponse,
     Unavailable,
 )
-from contract.client import read_answer
+from contract.wire import read_answer
 from gateway.names import SessionName
 
 # A plugin that is back is used at once, so it is never left alone after failures.
