@@ -16,7 +16,8 @@ def mark(namespace: str) -> str:
 
 def looks(template: str, marks: Sequence[str]) -> list[str]:
     """The tsqueries that look for a template in all the namespaces."""
+    parts = template.split("@")
     return [
-        "(" + ") | (".join([template.replace("@", it) for it in marks[first : first + SPAN]]) + ")"
+        "(" + ") | (".join([it.join(parts) for it in marks[first : first + SPAN]]) + ")"
         for first in range(0, len(marks), SPAN)
     ]

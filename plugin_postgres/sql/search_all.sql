@@ -13,11 +13,13 @@ WITH home AS MATERIALIZED (
 best AS (
     SELECT *, count(*) OVER () AS number
     FROM (
+        -- What is sorted by stands first: behind texts, whose lengths differ, it is slow to reach.
         SELECT
-            stored.id, stored.namespace, stored.content, stored.kind, stored.source, stored.created_at,
-            stored.expires_at, stored.propagation, stored.pin, stored.content_tsv,
+            stored.pin,
             CASE WHEN $7::tsquery IS NULL OR stored.content_tsv @@ $7 THEN 1 ELSE 0.9 END
-            * (1 - 0.002 * ln(1 + length(stored.content_tsv))) AS worth
+            * (1 - 0.002 * ln(1 + length(stored.content_tsv))) AS worth,
+            stored.created_at, stored.id, stored.namespace, stored.content, stored.kind, stored.source,
+            stored.expires_at, stored.propagation, stored.content_tsv
         FROM memory_plugin.memory_records AS stored
         WHERE
             memory_plugin.search_keys(
