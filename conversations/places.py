@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from conversations import exact
 from conversations.access import Level
 from conversations.drafts import Draft
 
@@ -34,11 +35,25 @@ class _Place:
             if self.title is None:
                 self.title = draft.title
 
+    def row(self) -> dict[str, Any]:
+        """A conversation for append_messages.sql."""
+        title = self.title
+        return {
+            "id": str(self.conversation),
+            "count": self.count,
+            "is_visible": self.is_visible,
+            "has_user_message": self.has_user_message,
+            "preview": self.preview,
+            "title": title,
+            "title_folded": None if title is None else title.casefold(),
+            "askers": self.askers,
+        }
+
 
 def arguments(appends: Iterable[tuple[UUID, Sequence[Draft], str | None]]) -> list[Any]:
     """The arguments of append_messages.sql, of messages with their conversations and askers."""
     places: dict[UUID, _Place] = {}
-    rows: list[tuple[Any, ...]] = []
+    rows: list[dict[str, Any]] = []
     for conversation, drafts, asker in appends:
         place = places.get(conversation)
         if place is None:
@@ -48,24 +63,7 @@ def arguments(appends: Iterable[tuple[UUID, Sequence[Draft], str | None]]) -> li
         for draft in drafts:
             rows.append(draft.row(conversation, place.count))
             place.add(draft)
-    askers: list[str] = []
-    columns: list[tuple[Any, ...]] = []
     # In the order of their ids, in which all workers take the locks.
-    for place in sorted(places.values(), key=lambda place: place.conversation):
-        first = len(askers) + 1
-        askers += place.askers
-        title = place.title
-        columns.append(
-            (
-                place.conversation,
-                place.count,
-                place.is_visible,
-                place.has_user_message,
-                place.preview,
-                title,
-                None if title is None else title.casefold(),
-                first,
-                len(askers),
-            )
-        )
-    return [*zip(*columns, strict=True), askers, WRITES, *zip(*rows, strict=True)]
+    ordered = sorted(places.values(), key=lambda place: place.conversation)
+    given = [exact.dumps([place.row() for place in ordered]), exact.dumps(rows)]
+    return [*given, WRITES, len(ordered)]

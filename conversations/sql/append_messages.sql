@@ -1,6 +1,8 @@
--- Messages ($12 on) for the ends of conversations ($1 on: how many, and what changes there). A
--- conversation is left out when not all of its askers have the level $11; they are a range of $10.
--- The answer is where the messages of each one begin.
+-- Messages ($2) for the ends of conversations ($1: how many, and what changes there). A conversation
+-- is left out when not all of its askers have the level $3. $4 is how many conversations there are. The
+-- answer is where the messages of each one begin.
+--
+-- Both are JSON: the driver takes longer to write an array for each column than to store a message.
 --
 -- A conversation that somebody else has locked is left out, too: its messages must not keep those of
 -- the others waiting. Without what is marked only-free it is waited for.
@@ -8,13 +10,13 @@
 -- The conversations come in the order of their ids, so that two workers never wait for each other.
 WITH asked AS (
     SELECT *
-    FROM unnest(
-        $1::uuid[], $2::integer[], $3::boolean[], $4::boolean[], $5::text[], $6::text[],
-        $7::text[], $8::integer[], $9::integer[]
-    ) AS place (
-        id, count, is_visible, has_user_message, preview, title, title_folded,
-        first_asker, last_asker
+    FROM json_to_recordset($1::json) AS place (
+        id uuid, count integer, is_visible boolean, has_user_message boolean, preview text,
+        title text, title_folded text, askers text[]
     )
+    -- All of them. Without a limit PostgreSQL prepares for a hundred and may read a whole table; with
+    -- one that it knows beforehand, it plans every append anew.
+    LIMIT (SELECT $4::integer)
 ),
 locked AS MATERIALIZED (
     SELECT
@@ -32,10 +34,9 @@ locked AS MATERIALIZED (
                 FROM memberships AS membership
                 WHERE
                     membership.group_id = stored.group_id
-                    AND membership.user_id
-                        = ANY(($10::text[])[place.first_asker : place.last_asker])
-                    AND membership.level >= $11::smallint
-            ) = place.last_asker - place.first_asker + 1
+                    AND membership.user_id = ANY(place.askers)
+                    AND membership.level >= $3::smallint
+            ) = cardinality(place.askers)
         FOR NO KEY UPDATE
         SKIP LOCKED -- only-free
     ) AS conversation
@@ -46,14 +47,15 @@ placed AS MATERIALIZED (
         locked.group_id,
         locked.next_sequence + written.further AS sequence,
         locked.at AS created_at
-    FROM unnest(
-        $12::uuid[], $13::uuid[], $14::integer[], $15::text[], $16::text[], $17::text[],
-        $18::text[], $19::boolean[], $20::text[], $21::text[], $22::text[], $23::uuid[],
-        $24::integer[]
+    FROM ROWS FROM (
+        json_to_recordset($2::json) AS (
+            id uuid, conversation_id uuid, further integer, role text, channel text,
+            visibility text, content text, is_list boolean, metadata text, user_id text,
+            agent_id text, parent_message_id uuid, memory_epoch integer
+        )
     ) WITH ORDINALITY AS written (
-        id, conversation_id, further, role, channel, visibility,
-        content, is_list, metadata, user_id, agent_id, parent_message_id,
-        memory_epoch, place
+        id, conversation_id, further, role, channel, visibility, content, is_list, metadata,
+        user_id, agent_id, parent_message_id, memory_epoch, place
     )
     JOIN locked ON locked.id = written.conversation_id
 ),
