@@ -37,9 +37,10 @@ _BYTES = 8 * 1024 * 1024
 _CHARACTERS = 2 * 1024 * 1024
 _IDLE_SECONDS = 0.2
 # Nobody waits for the index, since what is appended meanwhile is found in the outbox. So appends
-# come first: while that many arrive in a second, each round is followed by a rest that is longer.
+# come first: while that many arrive in a second, each round is followed by a rest that is longer,
+# and the index takes a tenth of a core.
 _BUSY = 200.0
-_REST = 4.0
+_REST = 9.0
 _ELSEWHERE_SECONDS = 2.0
 _LONGEST_PAUSE = 5.0
 _NAMESPACES_KNOWN = 100_000
