@@ -1,7 +1,7 @@
 """Who may do what: one function decides, and every endpoint with a conversation goes through it."""
 
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 from uuid import UUID
 
 from conversations.batches import Batches
@@ -32,16 +32,14 @@ def level_of(word: str) -> Level:
     return Level[word.upper()]
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(NamedTuple):
     """Who is asking: a user, an agent, or an agent on behalf of a user."""
 
     user: str | None
     agent: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(NamedTuple):
     """What a caller got: a conversation, its group, and the level (none for an agent alone)."""
 
     conversation: UUID
@@ -49,8 +47,7 @@ class Grant:
     level: Level | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(NamedTuple):
     group: UUID
     level: Level | None
 

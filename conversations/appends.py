@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import compress
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import asyncpg
@@ -39,8 +39,7 @@ _MAX_WAITING = 10_000
 _WAITING = load("append_messages", leave_out="only-free")
 
 
-@dataclass(frozen=True, slots=True)
-class Appended:
+class Appended(NamedTuple):
     """What an append did: the messages in order, and whether any of them is new."""
 
     rows: list[dict[str, Any]]
