@@ -15,7 +15,7 @@ WITH asked AS (
         title text, title_folded text, askers text[]
     )
     -- All of them. Without a limit PostgreSQL prepares for a hundred and may read a whole table; with
-    -- one that it knows beforehand, it plans every append anew.
+    -- one that it knows beforehand, it may plan every append anew.
     LIMIT (SELECT $4::integer)
 ),
 locked AS MATERIALIZED (
