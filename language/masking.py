@@ -90,6 +90,18 @@ _TEXT_FOLLOWS = re.compile(
     r"|(?:check|correct|fix|improve)\s+(?:my|this|the)\s+(?:english|grammar|spelling|text|sentence))"
     r"[ \t]*[.?!]+[ \t]+(\S[^\n]*(?:\n(?![ \t\r]*\n)[^\n]*)*)"
 )
+_TEXT_VERBS = (
+    "proof",
+    "translate",
+    "phrase",
+    "rewrite",
+    "check",
+    "grammar",
+    "spelling",
+    "english",
+    "sentence",
+    "text",
+)
 _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 
 
@@ -103,18 +115,16 @@ def mask(text: str) -> str:
     masked = _INDENTED.sub(_lines, masked)
     if "//" in masked or "#" in masked:
         masked = _COMMENTS.sub(_lines, masked)
-    if _hands_out_role(masked.lower()):
+    lower = masked.lower()
+    if any(word in lower for word in ("pretend", "imagine", "roleplay", "role-play")):
         masked = _ROLE.sub(_lines, masked)
-    masked = _TEXT_FOLLOWS.sub(_last_group_hidden, masked)
+    if any(word in lower for word in _TEXT_VERBS):
+        masked = _TEXT_FOLLOWS.sub(_last_group_hidden, masked)
     if "`" in masked:
         masked = _INLINE_CODE.sub(_hidden, masked)
     masked = _mask_quotations(masked)
     masked = _SINGLE_QUOTED.sub(_hidden, masked)
     return _mask_given_texts(text, masked) if ":" in masked else masked
-
-
-def _hands_out_role(lower: str) -> bool:
-    return any(word in lower for word in ("pretend", "imagine", "roleplay", "role-play"))
 
 
 def _lines(found: re.Match[str]) -> str:
