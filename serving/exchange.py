@@ -108,6 +108,9 @@ class Exchange:
             await app(self.scope, self.receive, self.send)
         except BaseException as error:
             log.error("Exception in ASGI application\n", exc_info=error)
+        else:
+            if not self.response_complete and not self.disconnected:
+                log.error("the application has not finished its response")
         if self.response_complete or self.disconnected:
             return
         if self.response_started:
