@@ -214,3 +214,19 @@ async def test_a_header_cannot_smuggle_in_another() -> None:
         assert b"set-cookie" not in answer
         writer.close()
         await writer.wait_closed()
+
+
+async def test_a_request_that_nobody_answers_gets_a_500_and_a_line_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def silent(_scope: Scope, _receive: Receive, _send: Send) -> None:
+        pass
+
+    async with listening(60, app=silent) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(REQUEST)
+        answer = await asyncio.wait_for(reader.read(), 60)
+        assert answer.startswith(b"HTTP/1.1 500 ")
+        assert "has not finished its response" in caplog.text
+        writer.close()
+        await writer.wait_closed()
