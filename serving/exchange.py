@@ -87,7 +87,8 @@ class Exchange:
         self._streaming = streaming
         self._head = b""
         self._chunked = False
-        self._missing = 0
+        # How much of the body is still to come; None: as much as there is.
+        self._missing: int | None = 0
         self._news = False
         self._waker: asyncio.Event | None = None
 
@@ -170,13 +171,17 @@ class Exchange:
         elif not self.keep_alive:
             lines.append(_CLOSE)
         if chunked:
-            length = None
+            self._missing = None
         elif length is None and self.scope["method"] != "HEAD" and status not in (204, 304):
-            chunked = True
-            lines.append(_CHUNKED)
+            # A client of HTTP/1.0 knows no chunks: for it, the end of the connection ends the body.
+            chunked = self.scope["http_version"] != "1.0"
+            self._missing = None
+            if chunked:
+                lines.append(_CHUNKED)
+        else:
+            self._missing = length or 0
         lines.append(b"\r\n")
         self._chunked = chunked
-        self._missing = length or 0
         self._expects_continue = False
         self.response_started = True
         self._head = b"".join(lines)
@@ -191,9 +196,10 @@ class Exchange:
             part = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
             self._write(part if more else part + b"0\r\n\r\n")
         else:
-            self._missing -= len(body)
-            if self._missing < 0:
-                raise RuntimeError("Response content longer than Content-Length")
+            if self._missing is not None:
+                self._missing -= len(body)
+                if self._missing < 0:
+                    raise RuntimeError("Response content longer than Content-Length")
             self._write(body)
         if more:
             return

@@ -180,6 +180,22 @@ async def test_a_stream_is_sent_as_it_is_made_and_ends_in_time() -> None:
         await asyncio.wait_for(over.wait(), 60)
 
 
+async def test_a_client_of_http_1_0_gets_a_stream_without_chunks() -> None:
+    async def stream(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"one,", "more_body": True})
+        await send({"type": "http.response.body", "body": b"two"})
+
+    async with listening(60, app=stream) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET / HTTP/1.0\r\nhost: x\r\n\r\n")
+        head, _, body = (await asyncio.wait_for(reader.read(), 60)).partition(b"\r\n\r\n")
+        assert b"transfer-encoding" not in head
+        assert body == b"one,two"
+        writer.close()
+        await writer.wait_closed()
+
+
 @pytest.mark.parametrize(
     ("length", "body"), [(b"1", b"two"), (b"5", b"two")], ids=["too long", "too short"]
 )
