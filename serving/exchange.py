@@ -103,7 +103,7 @@ class Exchange:
         self.wake()
 
     async def run(self, app: ASGIApp) -> None:
-        """Have the application answer; what it leaves undone cuts the connection."""
+        """Have the application answer; an incomplete response ends the connection."""
         try:
             await app(self.scope, self.receive, self.send)
         except BaseException as error:
@@ -111,9 +111,12 @@ class Exchange:
         else:
             if not self.response_complete and not self.disconnected:
                 log.error("the application has not finished its response")
-        if self.response_complete or self.disconnected:
+        if self.response_complete:
             return
-        if self.response_started:
+        if self.disconnected:
+            # A client that has closed its side only ends the connection when we do.
+            self._transport.close()
+        elif self.response_started:
             self._write(b"")
             self._transport.close()
         else:

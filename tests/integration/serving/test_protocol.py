@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.server import ServerState
 
+from recall.protocol import PassingProtocol
 from serving import service
 from serving.protocol import Protocol
 
@@ -22,7 +23,10 @@ REQUEST = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n"
 
 @asynccontextmanager
 async def listening(
-    keep_alive: int, state: ServerState | None = None, app: ASGIApp | None = None
+    keep_alive: int,
+    state: ServerState | None = None,
+    app: ASGIApp | None = None,
+    kind: type[Protocol] = Protocol,
 ) -> AsyncIterator[int]:
     """The port of a server that answers `ok`, or what `app` does."""
     config = uvicorn.Config(
@@ -33,7 +37,7 @@ async def listening(
     )
     shared = state or ServerState()
     server = await asyncio.get_running_loop().create_server(
-        lambda: Protocol(config=config, server_state=shared, app_state={}), "127.0.0.1", 0
+        lambda: kind(config=config, server_state=shared, app_state={}), "127.0.0.1", 0
     )
     try:
         yield server.sockets[0].getsockname()[1]
@@ -228,5 +232,20 @@ async def test_a_request_that_nobody_answers_gets_a_500_and_a_line_in_the_log(
         answer = await asyncio.wait_for(reader.read(), 60)
         assert answer.startswith(b"HTTP/1.1 500 ")
         assert "has not finished its response" in caplog.text
+        writer.close()
+        await writer.wait_closed()
+
+
+async def test_a_client_that_leaves_before_a_proxied_response_begins_leaves_no_connection() -> None:
+    async def wait_for_upstream(_scope: Scope, receive: Receive, _send: Send) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    async with listening(60, app=wait_for_upstream, kind=PassingProtocol) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n")
+        writer.write_eof()
+        # The client sees the end because the server has closed its side, too.
+        assert await asyncio.wait_for(reader.read(), 60) == b""
         writer.close()
         await writer.wait_closed()
