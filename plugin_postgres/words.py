@@ -66,6 +66,10 @@ class WordSearch:
         if len(self._marks) <= _FEW_NAMESPACES or len(terms) < 2:
             return await self._with_some(range(len(terms)), beginnings=True)
         rare, others = await self._by_rarity()
+        if self._vector is not None:
+            # Embeddings fill the answer, so its length does not tell whether words find too little.
+            order = rare + others
+            rare, others = order[:_LOOKED_UP], order[_LOOKED_UP:]
         found = await self._with_some(rare, beginnings=False, is_last=not others)
         if len(found) >= self._request.limit or (not others and self._has_last_word(found)):
             return found
