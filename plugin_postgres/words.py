@@ -132,8 +132,9 @@ class WordSearch:
         share = stored * len(self._namespaces) / len(names) / taken
         self._estimates = [round(it * share) for it in seen]
         if self._question.is_only_function:
-            return order[:_LOOKED_UP], []
-        order = [it for it in order if 4 * seen[it] < taken or self._filter]
+            return order[:_LOOKED_UP], order[_LOOKED_UP : 2 * _LOOKED_UP]
+        is_filtered = self._kinds is not None or self._where is not None
+        order = [it for it in order if 4 * seen[it] < taken or is_filtered]
         rare = [it for it in order if seen[it] <= 1][:_LOOKED_UP] or order[:1]
         return rare, order[len(rare) : 2 * _LOOKED_UP]
 
