@@ -179,7 +179,8 @@ class Exchange:
             lines.append(_CHUNKED)
         lines.append(b"\r\n")
         self._chunked = chunked
-        self._missing = length or 0
+        # Of a 304, the length is that of a body that is not sent.
+        self._missing = 0 if length is None or status == 304 else length
         self._expects_continue = False
         self.response_started = True
         self._head = b"".join(lines)

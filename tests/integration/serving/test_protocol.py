@@ -249,3 +249,19 @@ async def test_a_client_that_leaves_before_a_proxied_response_begins_leaves_no_c
         assert await asyncio.wait_for(reader.read(), 60) == b""
         writer.close()
         await writer.wait_closed()
+
+
+async def test_a_304_may_have_the_length_of_the_body_that_it_stands_for() -> None:
+    async def unchanged(_scope: Scope, _receive: Receive, send: Send) -> None:
+        headers = [(b"content-length", b"5")]
+        await send({"type": "http.response.start", "status": 304, "headers": headers})
+        await send({"type": "http.response.body"})
+
+    async with listening(60, app=unchanged) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for _ in range(2):
+            writer.write(REQUEST)
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 60)
+            assert head.startswith(b"HTTP/1.1 304 ")
+        writer.close()
+        await writer.wait_closed()
