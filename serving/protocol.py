@@ -13,14 +13,14 @@
 import asyncio
 import select
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
 import httptools
 import orjson
-from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from serving.exchange import Exchange
@@ -29,6 +29,8 @@ from serving.exchange import Exchange
 _LINGER_SECONDS = 0.5
 # How long a client has to notice that an idle connection is closed.
 _CLOSE_SECONDS = 2.0
+# While this many requests of a connection are unanswered, no more are read from it.
+_MOST_UNANSWERED = 100
 # Clients use the same addresses over and over, so what that many consist of is remembered.
 _URLS = 4096
 _LONGEST_URL = 1024
@@ -55,6 +57,10 @@ class Protocol(HttpToolsProtocol):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._unanswered: deque[Exchange] = deque()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.flow = _Flow(transport, self._unanswered)
 
     def data_received(self, data: bytes) -> None:
         if not self._closing:  # else there is no way left to answer it
@@ -223,6 +229,18 @@ class Protocol(HttpToolsProtocol):
             self.transport.close()
         else:
             self._linger(until)
+
+
+class _Flow(FlowControl):
+    """Starts to read again only if few requests wait; their number would have no bound."""
+
+    def __init__(self, transport: asyncio.Transport, unanswered: Sized) -> None:
+        super().__init__(transport)
+        self._unanswered = unanswered
+
+    def resume_reading(self) -> None:
+        if len(self._unanswered) < _MOST_UNANSWERED:
+            super().resume_reading()
 
 
 def _has_arrived(transport: asyncio.Transport) -> bool:

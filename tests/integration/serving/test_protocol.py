@@ -265,3 +265,32 @@ async def test_a_304_may_have_the_length_of_the_body_that_it_stands_for() -> Non
             assert head.startswith(b"HTTP/1.1 304 ")
         writer.close()
         await writer.wait_closed()
+
+
+async def test_no_more_is_read_from_a_client_while_many_of_its_requests_wait() -> None:
+    count = 200
+    entered = asyncio.Event()
+    go_on = asyncio.Event()
+
+    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        entered.set()
+        await go_on.wait()
+        await PlainTextResponse("ok")(scope, receive, send)
+
+    state = ServerState()
+    async with listening(60, state, app=slow) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        while not state.connections:  # noqa: ASYNC110 - there is no event for it
+            await asyncio.sleep(0.01)
+        [protocol] = state.connections
+        assert isinstance(protocol, Protocol)
+        protocol.data_received(REQUEST * count)
+        await asyncio.wait_for(entered.wait(), 60)
+        assert not protocol.transport.is_reading()
+        go_on.set()
+        for _ in range(count):
+            await asyncio.wait_for(reader.readuntil(b"\r\n\r\nok"), 60)
+        assert protocol.transport.is_reading()
+        writer.close()
+        await writer.wait_closed()
