@@ -31,7 +31,7 @@ _LINGER_SECONDS = 0.5
 _CLOSE_SECONDS = 2.0
 # While this many requests of a connection are unanswered, no more are read from it.
 _MOST_UNANSWERED = 100
-# Clients use the same addresses over and over, so what that many consist of is remembered.
+# Clients use the same URLs over and over, so the parts of this many are cached.
 _URLS = 4096
 _LONGEST_URL = 1024
 
@@ -89,7 +89,7 @@ class Protocol(HttpToolsProtocol):
         if len(self._unanswered) == 1:
             self._start(self.cycle)
         else:
-            # It came before the last one was answered, and has to wait for that.
+            # It arrived before the previous one was answered, and has to wait for that.
             self.flow.pause_reading()
 
     def on_body(self, body: bytes) -> None:
@@ -172,12 +172,12 @@ class Protocol(HttpToolsProtocol):
             self.transport.close()
 
     def _unset_keepalive_if_required(self) -> None:
-        """Something came, or the connection is lost."""
+        """Data arrived, or the connection is lost."""
         self._idle_since = None
 
     def _await_next(self, seconds: float) -> None:
-        # One timer for many requests: to set one and cancel it for each costs more than to look
-        # once in a while when the last was answered.
+        # One timer for many requests: setting and cancelling one for each costs more than checking
+        # now and then when the last one was answered.
         self.timeout_keep_alive_task = self.loop.call_later(seconds, self._close_if_idle)
 
     def _close_if_idle(self) -> None:
@@ -252,6 +252,6 @@ def _has_arrived(transport: asyncio.Transport) -> bool:
 
 @lru_cache(_URLS)
 def _parts(url: bytes) -> tuple[str, bytes, bytes]:
-    """The path, the same as it was sent, and the query."""
+    """The decoded path, the path as it was sent, and the query."""
     parsed = httptools.parse_url(url)
     return unquote(parsed.path.decode("ascii")), parsed.path, parsed.query or b""
