@@ -66,6 +66,10 @@ class WordSearch:
         if len(self._marks) <= _FEW_NAMESPACES or len(terms) < 2:
             return await self._with_some(range(len(terms)), beginnings=True)
         rare, others = await self._by_rarity()
+        if self._vector is not None:
+            # Embeddings fill the answer, so its length does not tell whether words find too little.
+            order = rare + others
+            rare, others = order[:_LOOKED_UP], order[_LOOKED_UP:]
         found = await self._with_some(rare, beginnings=False, is_last=not others)
         if len(found) >= self._request.limit or (not others and self._has_last_word(found)):
             return found
@@ -128,8 +132,9 @@ class WordSearch:
         share = stored * len(self._namespaces) / len(names) / taken
         self._estimates = [round(it * share) for it in seen]
         if self._question.is_only_function:
-            return order[:_LOOKED_UP], []
-        order = [it for it in order if 4 * seen[it] < taken or self._filter]
+            return order[:_LOOKED_UP], order[_LOOKED_UP : 2 * _LOOKED_UP]
+        is_filtered = self._kinds is not None or self._where is not None
+        order = [it for it in order if 4 * seen[it] < taken or is_filtered]
         rare = [it for it in order if seen[it] <= 1][:_LOOKED_UP] or order[:1]
         return rare, order[len(rare) : 2 * _LOOKED_UP]
 

@@ -61,7 +61,7 @@ class Write:
     done: "asyncio.Future[None]" = field(default_factory=lambda: _future())
 
 
-# What every memory has, and what most have not, in the order of the statements' parameters.
+# The fields of every memory, and those that few have, in the order of the statements' parameters.
 _PLAIN = ("id", "namespace", "content", "kind", "source")
 _RARE = ("expires_at", "propagation", "pin", "created_at", "embedding")
 _ROW = attrgetter(*_PLAIN, *_RARE)

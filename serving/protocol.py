@@ -13,14 +13,14 @@
 import asyncio
 import select
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
 import httptools
 import orjson
-from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from serving.exchange import Exchange
@@ -29,7 +29,9 @@ from serving.exchange import Exchange
 _LINGER_SECONDS = 0.5
 # How long a client has to notice that an idle connection is closed.
 _CLOSE_SECONDS = 2.0
-# Clients use the same addresses over and over, so what that many consist of is remembered.
+# While this many requests of a connection are unanswered, no more are read from it.
+_MOST_UNANSWERED = 100
+# Clients use the same URLs over and over, so the parts of this many are cached.
 _URLS = 4096
 _LONGEST_URL = 1024
 
@@ -55,6 +57,10 @@ class Protocol(HttpToolsProtocol):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._unanswered: deque[Exchange] = deque()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.flow = _Flow(transport, self._unanswered)
 
     def data_received(self, data: bytes) -> None:
         if not self._closing:  # else there is no way left to answer it
@@ -83,7 +89,7 @@ class Protocol(HttpToolsProtocol):
         if len(self._unanswered) == 1:
             self._start(self.cycle)
         else:
-            # It came before the last one was answered, and has to wait for that.
+            # It arrived before the previous one was answered, and has to wait for that.
             self.flow.pause_reading()
 
     def on_body(self, body: bytes) -> None:
@@ -166,12 +172,12 @@ class Protocol(HttpToolsProtocol):
             self.transport.close()
 
     def _unset_keepalive_if_required(self) -> None:
-        """Something came, or the connection is lost."""
+        """Data arrived, or the connection is lost."""
         self._idle_since = None
 
     def _await_next(self, seconds: float) -> None:
-        # One timer for many requests: to set one and cancel it for each costs more than to look
-        # once in a while when the last was answered.
+        # One timer for many requests: setting and cancelling one for each costs more than checking
+        # now and then when the last one was answered.
         self.timeout_keep_alive_task = self.loop.call_later(seconds, self._close_if_idle)
 
     def _close_if_idle(self) -> None:
@@ -225,6 +231,18 @@ class Protocol(HttpToolsProtocol):
             self._linger(until)
 
 
+class _Flow(FlowControl):
+    """Starts to read again only if few requests wait; their number would have no bound."""
+
+    def __init__(self, transport: asyncio.Transport, unanswered: Sized) -> None:
+        super().__init__(transport)
+        self._unanswered = unanswered
+
+    def resume_reading(self) -> None:
+        if len(self._unanswered) < _MOST_UNANSWERED:
+            super().resume_reading()
+
+
 def _has_arrived(transport: asyncio.Transport) -> bool:
     """Whether the system has something that the event loop has not read yet."""
     look = select.poll()
@@ -234,6 +252,6 @@ def _has_arrived(transport: asyncio.Transport) -> bool:
 
 @lru_cache(_URLS)
 def _parts(url: bytes) -> tuple[str, bytes, bytes]:
-    """The path, the same as it was sent, and the query."""
+    """The decoded path, the path as it was sent, and the query."""
     parsed = httptools.parse_url(url)
     return unquote(parsed.path.decode("ascii")), parsed.path, parsed.query or b""

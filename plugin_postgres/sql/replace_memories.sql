@@ -1,4 +1,4 @@
--- Where the id is known: the end of the statements that write.
+-- The end of the statements that write: what happens if the id exists.
 ON CONFLICT (id) DO UPDATE SET
     content = excluded.content,
     kind = excluded.kind,

@@ -1,5 +1,5 @@
--- How many of the newest memories of some namespaces have each term, how many these memories are, and how
--- many the namespaces have in all, of which 50 of each are counted.
+-- How many of the newest memories of some namespaces have each term; how many memories that sample has; and
+-- how many the namespaces have in all, counting at most 50 of each.
 WITH sample AS MATERIALIZED (
     SELECT newest.content_tsv
     FROM unnest($1::text[]) AS home (name)

@@ -13,7 +13,7 @@ WITH home AS MATERIALIZED (
 best AS (
     SELECT *, count(*) OVER () AS number
     FROM (
-        -- What is sorted by stands first: behind texts, whose lengths differ, it is slow to reach.
+        -- The columns that are sorted by come first: behind texts of different lengths they are slow to reach.
         SELECT
             stored.pin,
             CASE WHEN $7::tsquery IS NULL OR stored.content_tsv @@ $7 THEN 1 ELSE 0.9 END

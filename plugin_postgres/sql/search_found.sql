@@ -108,7 +108,16 @@ hit AS MATERIALIZED (
 counted AS MATERIALIZED (
     SELECT
         asked.number, asked.whole, asked.lexeme, asked.factor,
-        coalesce(looked.found, least(asked.estimate, cardinality($13) * $15), 0)::integer AS found,
+        -- A clue that was looked up and not found has none, even if the sample has some: these are filtered
+        -- out or have expired.
+        coalesce(
+            looked.found,
+            CASE
+                WHEN asked.is_crowded OR $5 IS NOT NULL OR $6 IS NOT NULL
+                THEN least(asked.estimate, cardinality($13) * $15)
+            END,
+            0
+        )::integer AS found,
         asked.is_crowded OR coalesce(looked.is_cut, $5 IS NOT NULL OR $6 IS NOT NULL) AS is_cut
     FROM asked
     LEFT JOIN (

@@ -196,10 +196,10 @@ BEGIN
 END
 $$;
 
--- What else may answer a query, beside what was looked up: memories with all its words (`every`, of which
--- `most` are taken), the newest of each namespace (800 in all, and more only in a span of time), pinned ones with any word, and those with a word that
--- begins with `beginning` and whose stem is shorter (`begun`, of which `bound` are taken). What is null is
--- not asked for.
+-- What else may answer a query, besides what was looked up: memories with all its words (`every`, at most
+-- `most` of them), the newest of each namespace (`newest`; 800 in all, unless there is a span of time), pinned
+-- ones with any word (`pinned`), and those with a word that begins with `beginning` and whose stem is shorter
+-- (`begun`, at most `bound` of them). What is null is not looked for.
 CREATE OR REPLACE FUNCTION memory_plugin.search_further(
     homes text[], kinds text[], fields jsonb, since timestamptz, until timestamptz,
     every text, most bigint, newest bigint, pinned text, begun text, beginning text, bound bigint

@@ -17,7 +17,8 @@ from tests.integration.plugin_postgres.test_plans import reads
 pytestmark = pytest.mark.anyio
 
 # Ten namespaces of twenty memories, and five hundred with nothing in them. Then 300 of four, which
-# all have a word in common.
+# all have a word in common; in some of them there is one more that has expired, and in another an
+# old one of a single function word. Then 80 with one fact each, older than the summaries there.
 ROWS = """
 INSERT INTO memory_namespaces (name, kind)
 SELECT 'custom:' || n, 'custom' FROM generate_series(0, 509) AS n;
@@ -43,11 +44,31 @@ SELECT
     'fact', 'agent', now() - n * interval '1 minute'
 FROM generate_series(1, 1200) AS n;
 
+INSERT INTO memory_records (namespace, content, kind, source, expires_at)
+SELECT
+    'custom:even' || n * 18, 'A usual remark that vanished', 'fact', 'agent',
+    now() - interval '1 hour'
+FROM generate_series(0, 3) AS n;
+
+INSERT INTO memory_records (namespace, content, kind, source, created_at)
+VALUES ('custom:even7', 'The', 'fact', 'agent', now() - interval '30 days');
+
+INSERT INTO memory_namespaces (name, kind)
+SELECT 'custom:mixed' || n, 'custom' FROM generate_series(0, 79) AS n;
+
+INSERT INTO memory_records (namespace, content, kind, source, created_at)
+SELECT
+    'custom:mixed' || n % 80,
+    CASE WHEN n < 320 THEN 'An ordinary summary' ELSE 'An ordinary fact' END,
+    CASE WHEN n < 320 THEN 'summary' ELSE 'fact' END, 'agent', now() - n * interval '1 minute'
+FROM generate_series(0, 399) AS n;
+
 ANALYZE memory_records;
 """
 FEW = [f"custom:{n * 51}" for n in range(10)]
 MANY = [f"custom:{n}" for n in range(510)]
 EVEN = [f"custom:even{n}" for n in range(300)]
+MIXED = [f"custom:mixed{n}" for n in range(80)]
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +87,15 @@ def filled(cluster: str, migrated_template: str) -> Iterator[str]:
     execute(cluster, f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
-async def found(url: str, namespaces: list[str], query: str, where: object = None) -> list[str]:
+async def found(
+    url: str,
+    namespaces: list[str],
+    query: str,
+    where: object = None,
+    kinds: list[str] | None = None,
+) -> list[str]:
     request = SearchRequest.model_validate(
-        {"namespaces": namespaces, "query": query, "limit": 10, "where": where}
+        {"namespaces": namespaces, "query": query, "limit": 10, "where": where, "kinds": kinds}
     )
     async with plugin.pool_connection(url) as connection:
         rows = await find_rows(connection.fetch, Lexicon(), request, request.query, None)
@@ -127,3 +154,16 @@ async def test_a_word_that_most_memories_have_is_found_where_nothing_else_is(fil
     # Some of the newest are enough.
     assert "memory_records_words" not in read or read["memory_records_words"] == 0
     assert read["memory_records_newest"] <= 64 + 800 + 300
+
+
+async def test_a_common_word_is_found_also_where_the_rare_one_has_expired(filled: str) -> None:
+    assert len(await found(filled, EVEN, "a usual vanished?")) == 10
+
+
+async def test_a_common_word_is_looked_up_where_the_newest_are_of_another_kind(filled: str) -> None:
+    facts = await found(filled, MIXED, "ordinary nonsense?", kinds=["fact"])
+    assert facts == ["An ordinary fact"] * 10
+
+
+async def test_more_than_three_function_words_are_looked_up_if_need_be(filled: str) -> None:
+    assert await found(filled, EVEN, "about into from the?") == ["The"]

@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.server import ServerState
 
+from recall.protocol import PassingProtocol
 from serving import service
 from serving.protocol import Protocol
 
@@ -22,7 +23,10 @@ REQUEST = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n"
 
 @asynccontextmanager
 async def listening(
-    keep_alive: int, state: ServerState | None = None, app: ASGIApp | None = None
+    keep_alive: int,
+    state: ServerState | None = None,
+    app: ASGIApp | None = None,
+    kind: type[Protocol] = Protocol,
 ) -> AsyncIterator[int]:
     """The port of a server that answers `ok`, or what `app` does."""
     config = uvicorn.Config(
@@ -33,7 +37,7 @@ async def listening(
     )
     shared = state or ServerState()
     server = await asyncio.get_running_loop().create_server(
-        lambda: Protocol(config=config, server_state=shared, app_state={}), "127.0.0.1", 0
+        lambda: kind(config=config, server_state=shared, app_state={}), "127.0.0.1", 0
     )
     try:
         yield server.sockets[0].getsockname()[1]
@@ -244,5 +248,65 @@ async def test_a_request_that_nobody_answers_gets_a_500_and_a_line_in_the_log(
         answer = await asyncio.wait_for(reader.read(), 60)
         assert answer.startswith(b"HTTP/1.1 500 ")
         assert "has not finished its response" in caplog.text
+        writer.close()
+        await writer.wait_closed()
+
+
+async def test_a_client_that_leaves_before_a_proxied_response_begins_leaves_no_connection() -> None:
+    async def wait_for_upstream(_scope: Scope, receive: Receive, _send: Send) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    async with listening(60, app=wait_for_upstream, kind=PassingProtocol) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n")
+        writer.write_eof()
+        # The client sees the end because the server has closed its side, too.
+        assert await asyncio.wait_for(reader.read(), 60) == b""
+        writer.close()
+        await writer.wait_closed()
+
+
+async def test_a_304_may_have_the_length_of_the_body_that_it_stands_for() -> None:
+    async def unchanged(_scope: Scope, _receive: Receive, send: Send) -> None:
+        headers = [(b"content-length", b"5")]
+        await send({"type": "http.response.start", "status": 304, "headers": headers})
+        await send({"type": "http.response.body"})
+
+    async with listening(60, app=unchanged) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for _ in range(2):
+            writer.write(REQUEST)
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 60)
+            assert head.startswith(b"HTTP/1.1 304 ")
+        writer.close()
+        await writer.wait_closed()
+
+
+async def test_no_more_is_read_from_a_client_while_many_of_its_requests_wait() -> None:
+    count = 200
+    entered = asyncio.Event()
+    go_on = asyncio.Event()
+
+    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        entered.set()
+        await go_on.wait()
+        await PlainTextResponse("ok")(scope, receive, send)
+
+    state = ServerState()
+    async with listening(60, state, app=slow) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        while not state.connections:  # noqa: ASYNC110 - there is no event for it
+            await asyncio.sleep(0.01)
+        [protocol] = state.connections
+        assert isinstance(protocol, Protocol)
+        protocol.data_received(REQUEST * count)
+        await asyncio.wait_for(entered.wait(), 60)
+        assert not protocol.transport.is_reading()
+        go_on.set()
+        for _ in range(count):
+            await asyncio.wait_for(reader.readuntil(b"\r\n\r\nok"), 60)
+        assert protocol.transport.is_reading()
         writer.close()
         await writer.wait_closed()
