@@ -41,6 +41,8 @@ _IDLE_SECONDS = 0.2
 # and the index takes a tenth of a core.
 _BUSY = 200.0
 _REST = 9.0
+# A round that waits for a slow plugin or embedder takes no more of the machine for that.
+_LONGEST_REST = 10.0
 _ELSEWHERE_SECONDS = 2.0
 _LONGEST_PAUSE = 5.0
 _NAMESPACES_KNOWN = 100_000
@@ -62,6 +64,11 @@ class _Entry:
     id: int
     group: UUID
     write: BatchWrite
+
+
+def rest_after(seconds: float) -> float:
+    """How long to leave the machine to appends after a round that took that long."""
+    return min(max(_IDLE_SECONDS, _REST * seconds), _LONGEST_REST)
 
 
 class Index:
@@ -125,7 +132,7 @@ class Index:
             is_busy = newest - before > _BUSY * (now - looked)
             looked = now
             if is_busy:
-                await asyncio.sleep(max(_IDLE_SECONDS, _REST * (now - began)))
+                await asyncio.sleep(rest_after(now - began))
             elif not rows:
                 await asyncio.sleep(_IDLE_SECONDS)
 

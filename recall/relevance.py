@@ -1,5 +1,6 @@
 """How well memories answer a query, by its words."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
@@ -11,6 +12,8 @@ from recall.words import query_words
 WHOLE_QUERY: Final = 20
 WORD_IN_KEY: Final = 6
 WORD_IN_TEXT: Final = 3
+_WORD_START = re.compile(r"(?<![^\W_])(?=[^\W_])")
+_WORD_END = re.compile(r"[\W_]")
 
 
 class Query:
@@ -37,23 +40,57 @@ class Query:
                     points[place] += WORD_IN_KEY
                     last_key = place
         if self._whole is not None:
-            places = _places(text, starts, self._whole)
-            for place, _ in {(it, _part(candidates[it], offset)) for it, offset in places}:
+            for place in _holders(text, starts, candidates, self._whole):
                 points[place] += WHOLE_QUERY
         return points
 
 
-def _places(text: str, starts: Sequence[int], wanted: str) -> Iterator[tuple[int, int]]:
-    """For each time that `wanted` stands at the start of a word: in which text, and where in it."""
-    is_word = wanted[0].isalnum()
-    found = text.find(wanted)
+def _places(text: str, starts: Sequence[int], word: str) -> Iterator[tuple[int, int]]:
+    """For each time that something starts with `word`: in which text, and where in it."""
+    found = text.find(word)
     while found >= 0:
-        if not is_word or found == 0 or not text[found - 1].isalnum():
+        if _is_start(text, found):
             place = bisect_right(starts, found) - 1
             yield place, found - starts[place]
-        found = text.find(wanted, found + 1)
+        # The next one starts behind this one's end: `aaaa` is not looked for at every `a`.
+        end = _WORD_END.search(text, found)
+        found = -1 if end is None else text.find(word, end.end())
 
 
-def _part(candidate: Candidate, offset: int) -> int:
-    """0 for content, 1 for the key, 2 for metadata."""
-    return (offset >= candidate.key_at) + (offset >= candidate.metadata_at)
+def _holders(
+    text: str, starts: Sequence[int], candidates: Sequence[Candidate], whole: str
+) -> Iterator[int]:
+    """The number of the text for each content, key and metadata with `whole` from a word's start.
+
+    A part is looked through once and not once for each time: a query may be as long as it.
+    """
+    found = text.find(whole)
+    while found >= 0:
+        place = bisect_right(starts, found) - 1
+        begin, end = _part(candidates[place], found - starts[place])
+        begin, end = begin + starts[place], end + starts[place]
+        if (
+            not whole[0].isalnum()
+            or _is_start(text, found)
+            or _marked(whole) in _marked(text[begin:end])
+        ):
+            yield place
+        found = text.find(whole, end)
+
+
+def _is_start(text: str, index: int) -> bool:
+    return index == 0 or not text[index - 1].isalnum()
+
+
+def _marked(text: str) -> str:
+    """With a border before each word: found in another, it starts where a word does."""
+    return _WORD_START.sub(BORDER, text)
+
+
+def _part(candidate: Candidate, offset: int) -> tuple[int, int]:
+    """Where the content, the key or the metadata begins and ends that is there."""
+    if offset < candidate.key_at:
+        return 0, candidate.key_at
+    if offset < candidate.metadata_at:
+        return candidate.key_at, candidate.metadata_at
+    return candidate.metadata_at, len(candidate.text)

@@ -1,3 +1,4 @@
+-- serves: 0003
 -- Every append moves updated_at. While an index has that column, each move also writes a new entry to
 -- every index of the table; a minute changes seldom, so the row is replaced where it is, as long as
 -- its page has room. The list sorts within a minute.
