@@ -71,7 +71,7 @@ _SPEECH = re.compile(
     r"|respond(?:s|ed)?|quot(?:es|ed)|announc(?:es|ed)|mutter(?:s|ed)?|sings?|sang|prompts?)\W*\Z"
 )
 _NAME = re.compile(
-    r"\W*(?!(?:About|Regarding|For|On|From|In|At|Keep|Just|Quick|One|Another|Spoiler|Heads)\b"
+    r"\W*+(?!(?:About|Regarding|For|On|From|In|At|Keep|Just|Quick|One|Another|Spoiler|Heads)\b"
     r"|.*\b(?:update|notes?|summary|recap|decisions?|preferences|facts|context|news|status|plans?)\W*\Z)"
     r"(?:[A-Z][\w.'’-]*)(?:[ \t]+[\w.'’()-]+){0,2}\W*|\W*(?:user|assistant|human|system|ai"
     r"|bot)\W*"
