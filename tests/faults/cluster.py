@@ -118,6 +118,9 @@ class Postgres:
 
     def kill(self) -> None:
         """kill -9 the postmaster and all its processes at once."""
+        if self._process is not None and self.running:
+            # A process that it starts now would survive, and keep the next server from starting.
+            self._process.send_signal(signal.SIGSTOP)
         for process in self._processes():
             with suppress(psutil.NoSuchProcess):
                 process.kill()

@@ -151,15 +151,12 @@ async def test_ruling_13_a_kill_at_any_step_loses_and_duplicates_nothing(
             session = f"s{number // 2}"
             marks.append(f"mark-{number}")
             it.arm(target, step)
-            restart = asyncio.create_task(it.restart(target))
-            await it.say(session, [marks[-1]])
-            if it.struck.is_set():
-                await restart
-            else:
-                it.at = None
-                restart.cancel()
-                with suppress(asyncio.CancelledError):
-                    await restart
+            async with asyncio.TaskGroup() as group:
+                restart = group.create_task(it.restart(target))
+                await it.say(session, [marks[-1]])
+                if not it.struck.is_set():
+                    it.at = None
+                    restart.cancel()
         await it.gateway.ready()
         await it.all_done()
         assert await it.found() == Counter(marks)
