@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 from urllib.parse import quote
 
@@ -121,10 +121,14 @@ class Postgres:
         if self._process is not None and self.running:
             # A process that it starts now would survive, and keep the next server from starting.
             self._process.send_signal(signal.SIGSTOP)
-        for process in self._processes():
+        killed = self._processes()
+        for process in killed:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
         self._wait()
+        # The next server does not start while one of them still holds the shared memory.
+        while any(map(_is_alive, killed)):
+            sleep(0.01)
 
     def stop(self) -> None:
         """A fast shutdown, as in a restart of the service."""
@@ -202,6 +206,13 @@ class Postgres:
     def _wait(self) -> None:
         if self._process is not None:
             self._process.wait(_READY_SECONDS)
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
 
 
 @contextmanager

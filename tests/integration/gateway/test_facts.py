@@ -25,12 +25,16 @@ class OpenAI:
     is_slow: bool = False
     asked: list[dict[str, Any]] = field(default_factory=list)
     port: int = 0
+    calls: list[asyncio.Task[None]] = field(default_factory=list)
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/v1"
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def begin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.calls.append(asyncio.create_task(self._serve(reader, writer)))
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         asked = await reader.readuntil(b"\r\n\r\n")
         lines = asked.decode().lower().split("\r\n")
         [length] = [int(it.split(":")[1]) for it in lines if it.startswith("content-length:")]
@@ -45,6 +49,8 @@ class OpenAI:
             writer.write(head.encode() + payload)
             await writer.drain()
         writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
 
     def _answer(self, request: dict[str, Any]) -> str:
         if "input" in request:
@@ -60,11 +66,13 @@ class OpenAI:
 @asynccontextmanager
 async def openai() -> AsyncIterator[OpenAI]:
     api = OpenAI()
-    server = await asyncio.start_server(api.serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(api.begin, "127.0.0.1", 0)
     api.port = server.sockets[0].getsockname()[1]
     async with server:
         yield api
         api.is_slow = False
+        # A connection that outlives its event loop fails a later test.
+        await asyncio.gather(*api.calls)
 
 
 async def facts(person: Person, query: str) -> list[str]:
