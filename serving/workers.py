@@ -205,8 +205,7 @@ class _Workers(Multiprocess):
             try:
                 self.processes[number] = self._started(self._shares[number])
             except OSError as error:
-                # There is no memory or no room for another process now; the other workers go on
-                # serving.
+                # The machine cannot start another process now; the other workers keep serving.
                 log.error("worker exited and cannot be replaced", extra={"reason": error.strerror})
             else:
                 log.error("worker exited; restarting", extra={"worker": worker.pid})
