@@ -88,6 +88,7 @@ class Endpoints:
 
     async def delete_namespace(self, name: str, _body: bytes) -> Answer:
         await namespaces.delete(self._database, _checked(name))
+        self._search.forget_samples()
         return NOTHING
 
     async def write(self, name: str, body: bytes) -> Answer:

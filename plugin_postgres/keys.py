@@ -16,6 +16,8 @@ def mark(namespace: str) -> str:
 
 def looks(template: str, marks: Sequence[str]) -> list[str]:
     """The tsqueries that look for a template in all the namespaces."""
+    if len(marks) == 1:
+        return [template.replace("@", marks[0])]
     parts = template.split("@")
     return [
         "(" + ") | (".join([it.join(parts) for it in marks[first : first + SPAN]]) + ")"

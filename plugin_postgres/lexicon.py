@@ -6,7 +6,7 @@ folding and splitting depend on its version and locale.
 """
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from plugin_postgres import sql
@@ -50,21 +50,24 @@ class Lexicon:
         stems = await self._stems_of(fetch, lexemes)
         return Reading(folded, words.split(), lexemes, stems, phrase or None, grams)
 
-    async def _stems_of(self, fetch: Fetch, lexemes: Sequence[str]) -> dict[str, str | None]:
-        # As in the configuration `english`: a word with a digit is its own stem.
-        numbered = {lexeme: lexeme for lexeme in lexemes if _DIGIT.search(lexeme)}
-        asked = {form for lexeme in lexemes for form in IRREGULAR_FORMS.get(lexeme, ())}
-        asked.update(lexeme for lexeme in lexemes if lexeme not in numbered)
+    async def _stems_of(self, fetch: Fetch, lexemes: Sequence[str]) -> Mapping[str, str | None]:
+        """The stems of the words and of their irregular forms, among others."""
         known = self._stems
-        if unknown := [word for word in asked if word not in known]:
+        unknown = [lexeme for lexeme in lexemes if lexeme not in known]
+        if unknown:
             if len(known) > _MOST_STEMS:
                 known = self._stems = {}
-                unknown = list(asked)
-            known.update(await fetch(sql.load("find_stems"), unknown))
-        return {**numbered, **{word: known[word] for word in asked}}
+                unknown = list(lexemes)
+            asked = {form for word in unknown for form in IRREGULAR_FORMS.get(word, (word,))}
+            # As in the configuration `english`: a word with a digit is its own stem.
+            stems = {word: word for word in asked if _DIGIT.search(word)}
+            if stemmed := [word for word in asked if word not in stems]:
+                stems.update(await fetch(sql.load("find_stems"), stemmed))
+            known.update(stems)
+        return known
 
 
-def _phrase(words: Sequence[str], stems: dict[str, str | None]) -> str | None:
+def _phrase(words: Sequence[str], stems: Mapping[str, str | None]) -> str | None:
     """Like phraseto_tsquery: words that have no stem leave a gap."""
     phrase = ""
     length = gap = 0

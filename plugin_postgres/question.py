@@ -31,7 +31,7 @@ class Reading:
     folded: str
     words: list[str]
     lexemes: list[str]  # the words, each once
-    stems: Mapping[str, str | None]  # of the words and of their irregular forms; stop words: None
+    stems: Mapping[str, str | None]  # also of their irregular forms; None for stop words
     phrase: str | None  # a tsquery: the words next to each other, where they are several
     grams: list[str]
 

@@ -5,6 +5,8 @@ from typing import Any
 
 from contract import SearchRequest
 from plugin_postgres import jsonb, rows, sql, vectors
+from plugin_postgres.arrays import text_array
+from plugin_postgres.commonness import Commonness
 from plugin_postgres.database import Database
 from plugin_postgres.lexicon import Fetch, Lexicon
 from plugin_postgres.newest import NewestQueue
@@ -20,6 +22,7 @@ class Search:
         self._database = database
         self._newest = newest
         self._lexicon = Lexicon()
+        self._commonness = Commonness()
 
     async def find(self, request: SearchRequest) -> list[dict[str, Any]]:
         """At most `limit` memories of the named namespaces, best first."""
@@ -32,13 +35,20 @@ class Search:
             vector = None
         if query is None and vector is None and not _is_filtered(request):
             return await self._newest.find(list(set(request.namespaces)), request.limit)
-        found = await find_rows(self._database.fetch, self._lexicon, request, query, vector)
+        found = await find_rows(
+            self._database.fetch, self._lexicon, self._commonness, request, query, vector
+        )
         return [rows.memory(*row) for row in found]
+
+    def forget_samples(self) -> None:
+        """Forget which words were common, such as when a namespace was deleted."""
+        self._commonness.forget()
 
 
 async def find_rows(
     fetch: Fetch,
     lexicon: Lexicon,
+    commonness: Commonness,
     request: SearchRequest,
     query: str | None,
     vector: list[float] | None,
@@ -46,7 +56,7 @@ async def find_rows(
     """The rows that answer a request with a query, an embedding or a filter."""
     if query is not None:
         question = understand(await lexicon.read(fetch, query))
-        return await WordSearch(fetch, request, question, vector).rows()
+        return await WordSearch(fetch, commonness, request, question, vector).rows()
     statement, arguments = statement_for(request, vector)
     return await fetch(statement, *arguments)
 
@@ -60,7 +70,7 @@ def statement_for(request: SearchRequest, vector: list[float] | None) -> tuple[s
     arguments += [where, request.created_after, request.created_before]
     if vector is not None:
         nearest = vectors.statement("search_embedding", vector, request.limit, "$7")
-        return nearest, [*arguments, vector]
+        return nearest, [text_array(namespaces), *arguments[1:], vector]
     if where is not None:
         return sql.load("search_newest_where"), arguments
     return sql.load("search_newest_of_kinds"), [*arguments[:3], *arguments[4:]]

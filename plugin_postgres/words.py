@@ -1,10 +1,13 @@
 """Search by words, alone or with an embedding: what the database is asked for a question."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from contract import SearchRequest
 from plugin_postgres import jsonb, keys, sql, vectors
+from plugin_postgres.arrays import number_array, text_array
+from plugin_postgres.commonness import Commonness, Sample
 from plugin_postgres.lexicon import Fetch
 from plugin_postgres.question import Question, in_memory
 
@@ -13,9 +16,6 @@ _FEW_TERMS = 4
 # Of more namespaces, each look counts: only some terms are looked up, and no beginnings of words.
 _FEW_NAMESPACES = 64
 _LOOKED_UP = 3
-# How many of them are sampled to tell which terms are rare, and how large a sample tells it.
-_SAMPLED_NAMESPACES = 16
-_TELLING = 32
 # In at most this many, the newest are looked at, too, before the last step.
 _NAMESPACES_FOR_NEWEST = 200
 # In at most this many, stems are looked for that are shorter than the beginning of a word.
@@ -24,13 +24,14 @@ _NAMESPACES_FOR_STEMS = 200
 _WITH_ALL = 600
 _WITH_ONE = 200
 _WITH_ONE_OF_A_PART = 40
-# This many memories tell how common a term is.
-_SAMPLE = 48
+# A term that so many memories have, and at least an eighth of a sample, is not looked up.
+_CROWDED = 200
+_CROWDED_SHARE = 8
 # What a word counts of which a memory has only the beginning.
 _BEGUN = 0.9
 # How much longer than the answer the list of words is that is fused with embeddings.
 _FUSED = 6
-_VECTOR = "$27"
+_VECTOR = "$28"
 
 
 class WordSearch:
@@ -39,11 +40,13 @@ class WordSearch:
     def __init__(
         self,
         fetch: Fetch,
+        commonness: Commonness,
         request: SearchRequest,
         question: Question,
         vector: list[float] | None = None,
     ) -> None:
         self._fetch = fetch
+        self._commonness = commonness
         self._request = request
         self._question = question
         self._vector = vector
@@ -52,7 +55,7 @@ class WordSearch:
         self._kinds = sorted(set(request.kinds)) if request.kinds else None
         self._where = jsonb.store(request.where)
         self._filter = ""
-        self._estimates: list[int] | None = None
+        self._are_few = len(self._marks) <= _FEW_NAMESPACES
 
     async def rows(self) -> Sequence[Sequence[Any]]:
         """The memories, best first, as `rows.memory` takes them."""
@@ -61,29 +64,46 @@ class WordSearch:
             return []
         if self._kinds is not None or self._where is not None:
             [(self._filter,)] = await self._fetch(sql.load("find_filter"), self._kinds, self._where)
-        if self._may_have_all() and (found := await self._with_all()) is not None:
+        kept = self._commonness.kept(self._namespaces)
+        if self._may_have_all(kept) and (found := await self._with_all()) is not None:
             return found
-        if len(self._marks) <= _FEW_NAMESPACES or len(terms) < 2:
-            return await self._with_some(range(len(terms)), beginnings=True)
-        rare, others = await self._by_rarity()
-        if self._vector is not None:
-            # Embeddings fill the answer, so its length does not tell whether words find too little.
-            order = rare + others
-            rare, others = order[:_LOOKED_UP], order[_LOOKED_UP:]
-        found = await self._with_some(rare, beginnings=False, is_last=not others)
-        if len(found) >= self._request.limit or (not others and self._has_last_word(found)):
+        if len(terms) < 2:
+            return await self._with_some(_Plan(list(range(len(terms)))))
+        plan = self._plan(kept or await self._sample())
+        found = await self._by_plan(plan)
+        if kept is not None and len(found) < self._request.limit:
+            newer = self._plan(await self._sample())
+            if newer != plan:
+                return await self._by_plan(newer)
+        return found
+
+    async def _sample(self) -> Sample:
+        return await self._commonness.sample(self._fetch, self._namespaces)
+
+    def _plan(self, sample: Sample) -> "_Plan":
+        return self._for_few(sample) if self._are_few else self._for_many(sample)
+
+    async def _by_plan(self, plan: "_Plan") -> Sequence[Sequence[Any]]:
+        if self._are_few:
+            return await self._with_some(plan)
+        found = await self._with_some(plan, beginnings=False, is_last=not plan.if_need_be)
+        is_all = len(found) >= self._request.limit
+        if is_all or (not plan.if_need_be and self._has_last_word(found)):
             return found
         # They found little, so some of the others are looked up as well.
-        return await self._with_some(rare + others, beginnings=True)
+        return await self._with_some(replace(plan, looked_up=plan.looked_up + plan.if_need_be))
 
-    def _may_have_all(self) -> bool:
+    def _may_have_all(self, sample: Sample | None) -> bool:
+        """Whether memories that have all the terms may be enough for the answer."""
+        terms = self._question.terms
         return (
             self._vector is None
-            and 1 <= len(self._question.terms) <= _FEW_TERMS
+            and 1 <= len(terms) <= _FEW_TERMS
             and len(self._marks) <= keys.SPAN
             and not self._question.is_only_function
             and self._request.created_after is None
             and self._request.created_before is None
+            and (len(terms) == 1 or sample is None or all(sample.seen(term) > 1 for term in terms))
         )
 
     async def _with_all(self) -> Sequence[Sequence[Any]] | None:
@@ -112,31 +132,39 @@ class WordSearch:
             return [row[1:] for row in found]
         return None
 
-    async def _by_rarity(self) -> tuple[list[int], list[int]]:
-        """The places of the terms that are looked up in many namespaces: first, and if need be.
+    def _for_few(self, sample: Sample) -> "_Plan":
+        """In few namespaces, all terms are looked up that are not crowded."""
+        question = self._question
+        seen = [sample.seen(term) for term in question.terms]
+        estimates = [_crowd(sample, it) for it in seen]
+        looked_up = [place for place, it in enumerate(estimates) if it < _CROWDED]
+        begins = question.last_term in looked_up
+        if question.begun is not None and begins:
+            others = sample.seen(question.begun) - seen[question.last_term]
+            begins = _crowd(sample, others) < _CROWDED
+        return _Plan(looked_up, estimates=estimates, begins=begins)
+
+    def _for_many(self, sample: Sample) -> "_Plan":
+        """In many namespaces, some terms are looked up first and others if need be.
 
         Not those that a quarter of the memories have, unless a filter takes few of these: they find
         too many to tell them apart.
         """
         terms = self._question.terms
-        step = max(1, len(self._namespaces) // _SAMPLED_NAMESPACES)
-        names = self._namespaces[::step][:_SAMPLED_NAMESPACES]
-        lexemes = [in_memory(term) for term in terms]
-        counted = await self._fetch(sql.load("sample_terms"), names, lexemes)
-        taken, stored = counted[0]["taken"], counted[0]["stored"]
-        seen = [row["seen"] if taken >= _TELLING else 0 for row in counted]
+        seen = [sample.seen(term) if sample.is_telling else 0 for term in terms]
         # A long word is rarer than a short one.
         order = sorted(range(len(terms)), key=lambda it: (seen[it], -len(terms[it])))
-        if taken < _TELLING:
-            return order[:_LOOKED_UP], order[_LOOKED_UP : 2 * _LOOKED_UP]
-        share = stored * len(self._namespaces) / len(names) / taken
-        self._estimates = [round(it * share) for it in seen]
-        if self._question.is_only_function:
-            return order[:_LOOKED_UP], order[_LOOKED_UP : 2 * _LOOKED_UP]
-        is_filtered = self._kinds is not None or self._where is not None
-        order = [it for it in order if 4 * seen[it] < taken or is_filtered]
-        rare = [it for it in order if seen[it] <= 1][:_LOOKED_UP] or order[:1]
-        return rare, order[len(rare) : 2 * _LOOKED_UP]
+        estimates = [sample.estimate(it) for it in seen] if sample.is_telling else None
+        if estimates is None or self._question.is_only_function:
+            count = _LOOKED_UP
+        else:
+            is_filtered = self._kinds is not None or self._where is not None
+            order = [it for it in order if 4 * seen[it] < sample.taken or is_filtered]
+            count = min(sum(seen[it] <= 1 for it in order), _LOOKED_UP) or 1
+        if self._vector is not None:
+            # Embeddings fill the answer, so its length does not tell whether words find too little.
+            order, count = order[: 2 * _LOOKED_UP], _LOOKED_UP
+        return _Plan(order[:count], order[count : 2 * _LOOKED_UP], estimates)
 
     def _has_last_word(self, found: Sequence[Sequence[Any]]) -> bool:
         """Whether the last word is in a memory as it stands, and so is not the beginning of one."""
@@ -144,46 +172,52 @@ class WordSearch:
         return word is None or any(word in row[2].lower() for row in found)
 
     async def _with_some(
-        self, looked_up: Sequence[int], *, beginnings: bool, is_last: bool = True
+        self, plan: "_Plan", *, beginnings: bool = True, is_last: bool = True
     ) -> Sequence[Sequence[Any]]:
-        """The memories that have some of the terms, of which those given are looked up.
+        """The memories that have some of the terms, of which those of the plan are looked up.
 
         `is_last`: whether no other terms are looked up if these find too little.
         """
         request, question = self._request, self._question
         terms = question.terms
-        few = len(self._marks) <= _FEW_NAMESPACES
         clues = [in_memory(term) for term in terms]
         factors = list(question.factors)
-        wholes = list(range(1, len(terms) + 1))
-        estimates = None if self._estimates is None else list(self._estimates)
-        looks: list[str] = []
-        of_clue: list[int] = []
-        templates = [(place + 1, terms[place]) for place in looked_up]
+        templates = [(place + 1, terms[place]) for place in plan.looked_up]
+        begun = word = None
         if beginnings and question.begun is not None:
             last = question.last_term
             clues.append(f"{in_memory(question.begun)} & !{clues[last]}")
             factors.append(_BEGUN * factors[last])
-            wholes.append(last + 1)
-            if estimates is not None:
-                estimates.append(0)
-            templates.append((len(clues), question.begun))
+            begun, word = len(clues), last + 1
+            if plan.begins:
+                templates.append((begun, question.begun))
+        looks: list[str] = []
+        of_clue: list[int] = []
         for clue, template in templates:
             parts = keys.looks(template + self._filter, self._marks)
             looks += parts
             of_clue += [clue] * len(parts)
-        every = None
-        if few and 2 <= len(terms) <= _FEW_TERMS:
-            every = " & ".join(terms) + self._filter
         parts_count = -(-len(self._marks) // keys.SPAN)
+        bound = max(_WITH_ONE // parts_count, _WITH_ONE_OF_A_PART) if len(terms) > 1 else _WITH_ALL
+        most = bound * parts_count * len(clues)
+        estimates = ["0"] * len(clues)
+        for place, it in enumerate(plan.estimates or ()):
+            estimates[place] = str(min(it, most))
+        for clue, _ in templates:
+            estimates[clue - 1] = "NULL"
+        every = None
+        if self._are_few and 2 <= len(terms) <= _FEW_TERMS:
+            every = " & ".join(terms) + self._filter
         wanted = request.limit * (_FUSED if self._vector is not None else 1)
-        begins = beginnings and question.begun is not None
         shorter = None
-        if begins and question.shorter and len(self._marks) <= _NAMESPACES_FOR_STEMS:
+        if begun and question.shorter and len(self._marks) <= _NAMESPACES_FOR_STEMS:
             shorter = f"({question.shorter}){self._filter}"
+        are_newest_asked = len(self._marks) <= _NAMESPACES_FOR_NEWEST or (
+            is_last and plan.estimates is not None
+        )
         is_part = question.is_only_function or len(terms) < 2
         arguments: list[object] = [
-            self._namespaces,
+            text_array(self._namespaces),
             self._kinds,
             wanted,
             self._where,
@@ -192,25 +226,43 @@ class WordSearch:
             question.phrase,
             question.literal,
             question.is_question,
-            clues,
-            factors,
-            wholes,
-            looks,
-            of_clue,
-            max(_WITH_ONE // parts_count, _WITH_ONE_OF_A_PART) if len(terms) > 1 else _WITH_ALL,
+            text_array(clues),
+            number_array(factors),
+            f"{{{','.join(estimates)}}}",
+            begun,
+            word,
+            text_array(looks),
+            number_array(of_clue),
+            bound,
             every,
             max(_WITH_ALL // parts_count, wanted),
-            _SAMPLE if len(terms) > 1 and self._estimates is None else 0,
-            few,
             f"'@.pin' & ({' | '.join(terms)}){self._filter}" if terms else None,
             shorter,
             question.last_word if shorter else None,
+            are_newest_asked,
             (question.folded or None) if is_part else None,
             question.is_only_function,
-            estimates,
-            len(self._marks) <= _NAMESPACES_FOR_NEWEST or (is_last and estimates is not None),
+            len(self._namespaces),
+            None if begun is None else clues[-1],
         ]
         if self._vector is None:
             return await self._fetch(sql.load("search_text"), *arguments)
         hybrid = vectors.statement("search_hybrid", self._vector, request.limit, _VECTOR)
         return await self._fetch(hybrid, *arguments, self._vector)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Which terms are looked up, by their places: at first, and where these find too little."""
+
+    looked_up: list[int]
+    if_need_be: list[int] = field(default_factory=list)
+    estimates: list[int] | None = None  # how many memories have each term, 0 where these are few
+    begins: bool = True  # whether words that begin with the last one are looked up
+
+
+def _crowd(sample: Sample, seen: int) -> int:
+    """About how many memories have what `seen` of the sample have; 0 where these are few."""
+    if not sample.is_telling or _CROWDED_SHARE * seen < sample.taken:
+        return 0
+    return sample.estimate(seen)

@@ -14,7 +14,7 @@ place AS MATERIALIZED (
             ARRAY[memory_plugin.search_mark(name)]
         ) AS keys
     FROM memory_plugin.memory_namespaces
-    WHERE name = ANY($1::text[]) AND (expires_at IS NULL OR expires_at > now())
+    WHERE name = ANY($1::text::text[]) AND (expires_at IS NULL OR expires_at > now())
 ),
 indexed AS MATERIALIZED (
     SELECT least(sqrt(700 * greatest(reltuples, 1)), {one_by_one})::bigint AS bound

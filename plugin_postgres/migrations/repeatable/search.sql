@@ -206,6 +206,8 @@ CREATE OR REPLACE FUNCTION memory_plugin.search_further(
 ) RETURNS TABLE (id uuid, pin boolean, created_at timestamptz, content_tsv tsvector, is_begun boolean)
 LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 60
 AS $$
+DECLARE
+    with_pins text[];
 BEGIN
     IF every IS NOT NULL THEN
         RETURN QUERY
@@ -220,11 +222,12 @@ BEGIN
         LIMIT CASE WHEN since IS NULL AND until IS NULL THEN 800 END;
     END IF;
     IF pinned IS NOT NULL THEN
-        RETURN QUERY
-        SELECT memory.*, false
-        FROM memory_plugin.search_template(
-            pinned, memory_plugin.search_pinned(homes), kinds, fields, since, until, most
-        ) AS memory;
+        with_pins := memory_plugin.search_pinned(homes);
+        IF with_pins <> '{}' THEN
+            RETURN QUERY
+            SELECT memory.*, false
+            FROM memory_plugin.search_template(pinned, with_pins, kinds, fields, since, until, most) AS memory;
+        END IF;
     END IF;
     IF begun IS NOT NULL THEN
         RETURN QUERY

@@ -12,6 +12,7 @@ import pytest
 
 from contract import SearchRequest
 from plugin_postgres import sql, vectors
+from plugin_postgres.commonness import Commonness
 from plugin_postgres.lexicon import Lexicon
 from plugin_postgres.search import find_rows
 from tests.conftest import database_url, execute
@@ -79,7 +80,7 @@ async def statements(
         asked.append((statement, arguments))
         return await connection.fetch(statement, *arguments)
 
-    await find_rows(fetch, Lexicon(), request, request.query, request.embedding)
+    await find_rows(fetch, Lexicon(), Commonness(), request, request.query, request.embedding)
     return asked
 
 
@@ -100,7 +101,9 @@ async def reads(url: str, request: SearchRequest) -> dict[str, int]:
     """
     async with plugin.pool_connection(url) as connection, connection.transaction():
         before = {row["name"]: row for row in await connection.fetch(READ)}
-        await find_rows(connection.fetch, Lexicon(), request, request.query, request.embedding)
+        await find_rows(
+            connection.fetch, Lexicon(), Commonness(), request, request.query, request.embedding
+        )
         after = {row["name"]: row for row in await connection.fetch(READ)}
     assert after["memory_records"]["scans"] == before["memory_records"]["scans"]
     return {

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from contract import SearchRequest
+from plugin_postgres.commonness import Commonness
 from plugin_postgres.lexicon import Lexicon
 from plugin_postgres.rows import memory
 from plugin_postgres.search import find_rows
@@ -98,7 +99,9 @@ async def found(
         {"namespaces": namespaces, "query": query, "limit": 10, "where": where, "kinds": kinds}
     )
     async with plugin.pool_connection(url) as connection:
-        rows = await find_rows(connection.fetch, Lexicon(), request, request.query, None)
+        rows = await find_rows(
+            connection.fetch, Lexicon(), Commonness(), request, request.query, None
+        )
     return [memory(*row)["content"] for row in rows]
 
 
