@@ -171,7 +171,7 @@ best AS MATERIALIZED (
     WHERE worth > 0
     ORDER BY
         pin AND worth >= 0.2 * (SELECT max(worth) FROM scored) DESC, worth DESC, created_at DESC, id
-    LIMIT $3 + 20
+    LIMIT $3 + greatest($3 / 2, 20)
 ),
 found AS MATERIALIZED (
     SELECT
