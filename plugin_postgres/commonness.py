@@ -7,6 +7,7 @@ than it may return takes a new one.
 
 import re
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,8 @@ from plugin_postgres import sql
 from plugin_postgres.lexicon import Fetch
 
 _KEPT_SECONDS = 5.0
-_MOST_KEPT = 1_000
+_MOST_KEPT = 500
+_MOST_WORDS = 1_000
 # How many memories a sample has, if they are in few namespaces.
 _SIZE = 48
 # How many of the namespaces are sampled.
@@ -60,26 +62,35 @@ class Commonness:
 
     def __init__(self, kept_seconds: float = _KEPT_SECONDS) -> None:
         self._kept_seconds = kept_seconds
-        self._samples: dict[tuple[str, ...], tuple[float, Sample]] = {}
+        self._samples: dict[tuple[int, tuple[str, ...]], tuple[float, Sample]] = {}
 
     def kept(self, namespaces: Sequence[str]) -> Sample | None:
         """The last sample of these namespaces, unless it is too old."""
-        until, sample = self._samples.get(tuple(namespaces), (0.0, None))
-        return sample if time.monotonic() < until else None
+        kept = self._samples.get(_key(namespaces))
+        return kept[1] if kept is not None and time.monotonic() < kept[0] else None
 
     async def sample(self, fetch: Fetch, namespaces: Sequence[str]) -> Sample:
         """A new sample of these namespaces."""
-        step = max(1, len(namespaces) // _NAMESPACES)
-        names = namespaces[::step][:_NAMESPACES]
-        [(taken, stored, words, seen)] = await fetch(sql.load("sample_words"), names, _SIZE)
-        share = len(namespaces) / len(names)
-        templates = [f"'@{word}'" for word in words or ()]
-        sample = Sample(taken, stored * share, dict(zip(templates, seen or (), strict=True)))
+        key = _key(namespaces)
+        names = key[1]
+        [(taken, stored, words)] = await fetch(sql.load("sample_words"), names, _SIZE)
+        seen = Counter((words or "").split(" "))
+        sample = Sample(
+            taken=taken,
+            stored=stored * len(namespaces) / len(names),
+            words={f"'@{word}'": n for word, n in seen.most_common(_MOST_WORDS) if n > 1},
+        )
         if len(self._samples) >= _MOST_KEPT:
             self.forget()
-        self._samples[tuple(namespaces)] = time.monotonic() + self._kept_seconds, sample
+        self._samples[key] = time.monotonic() + self._kept_seconds, sample
         return sample
 
     def forget(self) -> None:
         """Drop what is kept, such as when a namespace was deleted."""
         self._samples.clear()
+
+
+def _key(namespaces: Sequence[str]) -> tuple[int, tuple[str, ...]]:
+    """How many namespaces there are, and those of which a sample is taken."""
+    step = max(1, len(namespaces) // _NAMESPACES)
+    return len(namespaces), tuple(namespaces[::step][:_NAMESPACES])

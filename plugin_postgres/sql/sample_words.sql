@@ -1,5 +1,6 @@
 -- What a sample of the newest memories of some namespaces tells: how many it has, how many the namespaces
--- have in all, counting at most 1,600, and which words more than one of the sample has.
+-- have in all, counting at most 1,600, and the words of the sample. Long memories are left out: they would
+-- take longer to read than the search.
 WITH sample AS MATERIALIZED (
     SELECT newest.content_tsv
     FROM unnest($1::text[]) AS home (name)
@@ -10,15 +11,7 @@ WITH sample AS MATERIALIZED (
         ORDER BY stored.pin DESC, stored.created_at DESC, stored.id
         LIMIT greatest($2::integer / cardinality($1), 4)
     ) AS newest
-),
-word AS MATERIALIZED (
-    SELECT lexeme, count(*)::integer AS seen
-    FROM sample
-    CROSS JOIN LATERAL unnest(tsvector_to_array(sample.content_tsv)) AS lexeme
-    GROUP BY lexeme
-    HAVING count(*) > 1
-    ORDER BY seen DESC
-    LIMIT 1000
+    WHERE pg_column_size(newest.content_tsv) <= 8192
 )
 SELECT
     (SELECT count(*) FROM sample) AS taken,
@@ -34,5 +27,4 @@ SELECT
             LIMIT (SELECT 1600 / cardinality($1))
         ) AS counted
     ) AS stored,
-    (SELECT array_agg(lexeme) FROM word) AS words,
-    (SELECT array_agg(seen) FROM word) AS seen
+    (SELECT string_agg(array_to_string(tsvector_to_array(content_tsv), ' '), ' ') FROM sample) AS words
