@@ -170,3 +170,17 @@ async def test_a_common_word_is_looked_up_where_the_newest_are_of_another_kind(f
 
 async def test_more_than_three_function_words_are_looked_up_if_need_be(filled: str) -> None:
     assert await found(filled, EVEN, "about into from the?") == ["The"]
+
+
+async def test_a_sample_leaves_out_long_memories(filled: str) -> None:
+    async with plugin.pool_connection(filled) as connection, connection.transaction():
+        await connection.execute(
+            "INSERT INTO memory_namespaces (name, kind) VALUES ('custom:long', 'custom');"
+            " INSERT INTO memory_records (namespace, content, kind, source)"
+            " SELECT 'custom:long', CASE WHEN n % 8 = 0"
+            "   THEN (SELECT string_agg(md5(n || '-' || w), ' ') FROM generate_series(1, 900) AS w)"
+            "   ELSE 'A usual remark' END, 'fact', 'agent'"
+            " FROM generate_series(1, 48) AS n"
+        )
+        sample = await Commonness().sample(connection.fetch, ["custom:long"])
+    assert (sample.taken, sample.stored, sample.seen("'@usual'")) == (42, 48, 42)
