@@ -1,9 +1,9 @@
 """The plugin as recall uses it: its extensions where it lists them, bounded work where not."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from contract import (
     CAPABILITIES,
@@ -37,6 +37,7 @@ _BATCH_CHARACTERS = 2_000_000
 _AT_ONCE = 16
 _LONG = 20.0
 
+_Answer = TypeVar("_Answer")
 Forgotten = Literal["deleted", "missing", "elsewhere"]
 
 
@@ -427,5 +428,9 @@ def _parts(names: list[str], size: int) -> list[list[str]]:
     return [names[start : start + size] for start in range(0, len(names), size)]
 
 
-async def _all(calls: Iterable[Any]) -> list[Any]:
-    return list(await asyncio.gather(*calls))
+async def _all(calls: Iterable[Coroutine[Any, Any, _Answer]]) -> list[_Answer]:
+    """What all of them return; one alone is begun at once, without a task."""
+    waiting = list(calls)
+    if len(waiting) == 1:
+        return [await waiting[0]]
+    return list(await asyncio.gather(*waiting))
