@@ -99,7 +99,8 @@ def create_app(settings: Settings) -> ASGIApp:
             *administration_routes(worker),
             *memory_routes(worker),
             *single_routes(worker),
-            Route("/mcp", mcp),
+            # The tools only answer, so there is no stream to open with GET and no session to end.
+            Route("/mcp", mcp, methods=["POST"]),
             *dashboard_routes(worker),
         ],
         metrics=metrics,

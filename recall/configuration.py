@@ -6,7 +6,7 @@
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from contract.scalars import WHOLE, check_text
 from recall.injection import Placement, Providers
@@ -36,14 +36,7 @@ def _not_blank(value: str) -> str:
     return value
 
 
-def _not_null(value: Any) -> Any:
-    if value is None:
-        raise ValueError("must not be null")
-    return value
-
-
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_not_blank)]
-NOT_NULL = BeforeValidator(_not_null)
 
 
 class Configuration(BaseModel):

@@ -1,9 +1,9 @@
 """The plugin as recall uses it: its extensions where it lists them, bounded work where not."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from contract import (
     CAPABILITIES,
@@ -37,6 +37,7 @@ _BATCH_CHARACTERS = 2_000_000
 _AT_ONCE = 16
 _LONG = 20.0
 
+_Answer = TypeVar("_Answer")
 Forgotten = Literal["deleted", "missing", "elsewhere"]
 
 
@@ -155,18 +156,32 @@ class Plugin:
 
     async def get(self, owner: str, memory_id: str) -> Memory | None:
         """One memory of an owner, or None."""
-        row = await self.get_row(namespace_of(owner), memory_id)
-        return None if row is None else from_row(row, owner)
+        return (await self.get_each({memory_id: owner})).get(memory_id)
 
-    async def get_row(self, namespace: str, memory_id: str) -> Row | None:
-        """One row of a namespace, or None."""
-        if await self.client.supports("get"):
-            try:
-                return await self.client.get(memory_id, namespace=namespace)
-            except (NotFound, Forbidden):
-                return None
-        rows, _ = await self.look_through([namespace], {})
-        return next((row for row in rows if str(row.id) == memory_id), None)
+    async def get_each(self, owners: Mapping[str, str]) -> dict[str, Memory]:
+        """Those memories that there are, by their ids; `owners` has the owner of each."""
+        if not await self.client.supports("get"):
+            return await self._look_for(owners)
+        found = await _all(self._get(owner, memory_id) for memory_id, owner in owners.items())
+        return {memory.id: memory for memory in found if memory is not None}
+
+    async def _get(self, owner: str, memory_id: str) -> Memory | None:
+        try:
+            row = await self.client.get(memory_id, namespace=namespace_of(owner))
+        except (NotFound, Forbidden):
+            return None
+        return from_row(row, owner)
+
+    async def _look_for(self, owners: Mapping[str, str]) -> dict[str, Memory]:
+        """The same without `get`: a namespace is looked through once, not once for each memory."""
+        found: dict[str, Memory] = {}
+        for owner in sorted(set(owners.values())):
+            async for rows, _ in self._parts_of([namespace_of(owner)], {}):
+                for row in rows:
+                    memory_id = str(row.id)
+                    if owners.get(memory_id) == owner:
+                        found[memory_id] = from_row(row, owner)
+        return found
 
     async def is_nowhere(self, memory_id: str) -> bool:
         """Whether the plugin says that no namespace has this memory; False if unknown."""
@@ -413,5 +428,9 @@ def _parts(names: list[str], size: int) -> list[list[str]]:
     return [names[start : start + size] for start in range(0, len(names), size)]
 
 
-async def _all(calls: Iterable[Any]) -> list[Any]:
-    return list(await asyncio.gather(*calls))
+async def _all(calls: Iterable[Coroutine[Any, Any, _Answer]]) -> list[_Answer]:
+    """What all of them return; one alone is begun at once, without a task."""
+    waiting = list(calls)
+    if len(waiting) == 1:
+        return [await waiting[0]]
+    return list(await asyncio.gather(*waiting))

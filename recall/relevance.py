@@ -52,9 +52,11 @@ def _places(text: str, starts: Sequence[int], word: str) -> Iterator[tuple[int, 
         if _is_start(text, found):
             place = bisect_right(starts, found) - 1
             yield place, found - starts[place]
-        # The next one starts behind this one's end: `aaaa` is not looked for at every `a`.
-        end = _WORD_END.search(text, found)
-        found = -1 if end is None else text.find(word, end.end())
+            found = text.find(word, found + len(word))
+        else:
+            # The next start is behind this run of letters: `aaaa` is not looked for at every `a`.
+            end = _WORD_END.search(text, found)
+            found = -1 if end is None else text.find(word, end.end())
 
 
 def _holders(

@@ -4,16 +4,15 @@ The proxy, the preview and the MCP search all come through `retrieve`.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from recall.candidate import Candidate
 from recall.memory import SHARED, Memory, MemoryType, now
 from recall.relevance import Query
-from recall.rows import Found
 from recall.selection import Selection
 from recall.store import MemoryStore, open_store
 
@@ -27,6 +26,9 @@ NEAREST: Final = 20
 RANK_CONSTANT: Final = 60
 # A plugin looks each word up: the longest say most.
 _SEARCH_WORDS = 24
+
+_First = TypeVar("_First")
+_Second = TypeVar("_Second")
 
 
 @dataclass(frozen=True)
@@ -145,12 +147,12 @@ async def retrieve(
     cutoff = now() - timedelta(days=config.retention_days)
     if query is None:
         newest = await store.newest(selection, CANDIDATES)
-        listed = map(_recent, _alive(newest.candidates, cutoff))
+        listed = map(_recent, filter(_is_alive(cutoff), newest.candidates))
         return Retrieved(_walk(listed, config), nothing.resolution)
     if config.strategy in ("exact", "recent"):
         by_words = await _by_words(store, selection, query, config, cutoff)
         return Retrieved(_walk(map(_keyword, by_words), config), nothing.resolution)
-    by_words, (near, resolution) = await asyncio.gather(
+    by_words, (near, resolution) = await _both(
         _by_words(store, selection, query, config, cutoff),
         _by_vector(store, selection, config, cutoff),
     )
@@ -194,30 +196,48 @@ async def _by_words(
     cutoff: datetime,
 ) -> list[tuple[int, Candidate]]:
     """The candidates that have something of the query, the best first, with their points."""
-    found = newest = Found()
-    if config.strategy in ("exact", "recent"):
-        newest = await store.newest(selection, CANDIDATES)
+    found: Sequence[Candidate] = ()
+    newest: dict[str, tuple[int, Candidate]] = {}
+    if config.strategy == "hybrid":
+        found, newest = await _both(
+            _found(store, selection, query), _newest(store, selection, query)
+        )
     else:
-        words = sorted(query.words, key=len, reverse=True)[:_SEARCH_WORDS]
-        asked = " ".join(word for word in query.words if word in words)
-        if config.strategy == "hybrid":
-            found, newest = await asyncio.gather(
-                store.search(selection, asked, CANDIDATES), store.newest(selection, CANDIDATES)
-            )
-        else:
-            found = await store.search(selection, asked, CANDIDATES)
-            newest = Found() if found.candidates else await store.newest(selection, CANDIDATES)
-    candidates = {one.memory.id: one for one in (*newest.candidates, *found.candidates)}
-    alive = _alive(candidates.values(), cutoff)
+        if config.strategy == "semantic":
+            found = await _found(store, selection, query)
+        if not found:
+            newest = await _newest(store, selection, query)
+    others = [one for one in found if one.memory.id not in newest]
+    scored = newest | _scored(query, others)
     # What the plugin found counts, whatever recall makes of its words.
-    counting = {one.memory.id for one in found.candidates}
+    counting = {one.memory.id for one in found}
+    is_alive = _is_alive(cutoff)
     ranked = [
         (score or 1, one)
-        for one, score in zip(alive, query.scores(alive), strict=True)
-        if score or one.memory.id in counting
+        for id_, (score, one) in scored.items()
+        if (score or id_ in counting) and is_alive(one)
     ]
     ranked.sort(key=_order)
     return ranked
+
+
+async def _found(store: MemoryStore, selection: Selection, query: Query) -> Sequence[Candidate]:
+    """What the plugin's search finds."""
+    words = sorted(query.words, key=len, reverse=True)[:_SEARCH_WORDS]
+    asked = " ".join(word for word in query.words if word in words)
+    return (await store.search(selection, asked, CANDIDATES)).candidates
+
+
+async def _newest(
+    store: MemoryStore, selection: Selection, query: Query
+) -> dict[str, tuple[int, Candidate]]:
+    """The newest by their ids, with their points: they mostly come before what a search finds."""
+    return _scored(query, (await store.newest(selection, CANDIDATES)).candidates)
+
+
+def _scored(query: Query, candidates: Sequence[Candidate]) -> dict[str, tuple[int, Candidate]]:
+    scores = query.scores(candidates)
+    return {one.memory.id: (score, one) for one, score in zip(candidates, scores, strict=True)}
 
 
 async def _by_vector(
@@ -298,11 +318,24 @@ def _walk(ranked: Iterable[Ranked], config: RetrievalConfig) -> list[Ranked]:
     return kept
 
 
-def _alive(candidates: Iterable[Candidate], cutoff: datetime) -> list[Candidate]:
+def _is_alive(cutoff: datetime) -> Callable[[Candidate], bool]:
+    """Whether a candidate has not expired now, and was last changed at the cutoff or later."""
     moment = now()
-    return [
-        one for one in candidates if one.memory.updated_at >= cutoff and one.memory.is_live(moment)
-    ]
+    return lambda one: one.memory.updated_at >= cutoff and one.memory.is_live(moment)
+
+
+async def _both(
+    first: Awaitable[_First], second: Coroutine[Any, Any, _Second]
+) -> tuple[_First, _Second]:
+    """What both return. The first is begun at once, and the second while the first waits."""
+    other = asyncio.create_task(second)
+    try:
+        return await first, await other
+    except BaseException:
+        other.cancel()
+        # Its own failure is not told: the first one's is.
+        await asyncio.gather(other, return_exceptions=True)
+        raise
 
 
 def _recent(candidate: Candidate) -> Ranked:

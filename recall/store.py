@@ -4,7 +4,6 @@ A store on a `Ledger` is what the server uses: one writer at a time for each mem
 of workers, and use that is counted. Without one it needs nothing but a plugin.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -134,7 +133,9 @@ class MemoryStore:
         """
         by_id = {draft.id: draft for draft in drafts}
         async with self._writing(by_id, is_edit=source == "user") as writing:
-            stored = await self._current(by_id.values())
+            stored = await self.plugin.get_each(
+                {id_: draft.api_key_id for id_, draft in by_id.items()}
+            )
             moment = now()
             done: dict[str, tuple[Memory, Fate]] = {}
             moving: Memories = []
@@ -333,12 +334,6 @@ class MemoryStore:
             async with self.ledger.writing(is_edit=is_edit) as writing:
                 await writing.lock(ids)
                 yield writing
-
-    async def _current(self, drafts: Collection[Draft]) -> dict[str, Memory]:
-        found = await asyncio.gather(
-            *(self.plugin.get(draft.api_key_id, draft.id) for draft in drafts)
-        )
-        return {memory.id: memory for memory in found if memory is not None}
 
     async def _write(self, memories: Sequence[Memory]) -> Memories:
         """Write with vectors; a memory whose vector cannot be made is written without one."""

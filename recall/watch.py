@@ -80,7 +80,6 @@ class Watch:
         self._configuration = Configuration()
         self._settings_version = 0
         self._keys: OrderedDict[bytes, tuple[int, KnownKey | None]] = OrderedDict()
-        self._keys_version = 0
         self._glances: OrderedDict[str, Glance] = OrderedDict()
 
     @property

@@ -1,8 +1,8 @@
 """Runs the commands of a page as a reader would type them, in one shell, in an empty directory.
 
 What a test cannot use as it is on the page is replaced: addresses by free ports, databases by
-existing ones, the harness's timeout by a longer one, because a test machine may be busy. Everything
-else runs literally.
+existing ones, the harness's timeout and recall's time for retrieval by longer ones, because a test
+machine may be busy. Everything else runs literally.
 """
 
 import os
@@ -31,6 +31,11 @@ SERVERS = {
     "127.0.0.1:8020": "MEMORY_RECALL_LISTEN_ADDR",
     "127.0.0.1:8030": "MEMORY_CONVERSATIONS_LISTEN_ADDR",
 }
+_RECALL_IS_UP = "until curl -sf 127.0.0.1:8020/health > /dev/null; do sleep 0.5; done"
+_RECALL_IS_PATIENT = (
+    "curl -sf -X PUT 127.0.0.1:8020/api/settings/memory -H 'Authorization: Bearer test-management'"
+    """ -d '{"retrievalBudgetMs": 5000}' > /dev/null"""
+)
 # What differs from run to run. Counts and exit codes do not, and are compared.
 _VARIES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|(?<=\"score\":)[\d.]+|[\d.,]+ s, [\d.,]+ rows/s")
 RUNNABLE = ("bash", "console", "python", "yaml")
@@ -75,6 +80,7 @@ class Sandbox:
         self._ports = _free_ports(2 + len(SERVERS))
         plugin, standin, *others = (f"127.0.0.1:{port}" for port in self._ports)
         self._replace = {
+            _RECALL_IS_UP: f"{_RECALL_IS_UP}; {_RECALL_IS_PATIENT}",
             **dict.fromkeys(PLUGIN_ADDRESSES, plugin),
             STANDIN_ADDRESS: standin,
             **dict(zip(SERVERS, others, strict=True)),

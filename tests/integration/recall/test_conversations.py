@@ -11,7 +11,7 @@ import pytest
 
 from recall.injection import INTRODUCTION
 from tests.integration.recall.server import Recall, eventually
-from tests.integration.recall.upstream import Model, Received, chunk, event, head
+from tests.integration.recall.upstream import Model, Received, chunk, event, head, whole
 
 pytestmark = pytest.mark.anyio
 
@@ -119,6 +119,32 @@ class TestLearning:
         path = PATHS[0]
         with pytest.raises(httpx.RemoteProtocolError):
             await chat.post(path, json=asking(path, "I prefer noise.", stream=True))
+        [row] = await learned(api, owner, 1)
+        assert row["key"] == "preference:noise"
+
+    @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, br"])
+    async def test_an_answer_in_a_foreign_encoding_passes_and_the_users_side_is_learned_from(
+        self,
+        chat: httpx.AsyncClient,
+        api: httpx.AsyncClient,
+        owner: str,
+        model: Model,
+        encoding: str,
+    ) -> None:
+        body = b"\x28\xb5\x2f\xfd compressed"
+
+        async def compressed(_: Received, writer: asyncio.StreamWriter) -> None:
+            writer.write(
+                whole(body, "content-type: application/json", f"content-encoding: {encoding}")
+            )
+
+        model.respond = compressed
+        path = PATHS[0]
+        sent = {"accept-encoding": encoding}
+        asked = asking(path, "I prefer noise.")
+        async with chat.stream("POST", path, json=asked, headers=sent) as answer:
+            assert b"".join([piece async for piece in answer.aiter_raw()]) == body
+        assert model.last.header("accept-encoding") == encoding
         [row] = await learned(api, owner, 1)
         assert row["key"] == "preference:noise"
 

@@ -199,3 +199,16 @@ async def test_stdio_with_nothing_but_a_data_directory(tmp_path: Path, owner: st
     async with Client(stdio_client(parameters)) as client:
         found = await call(client, "memory_search", query="child")
         assert [it["content"] for it in found["memories"]] == ["kept by a child"]
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+async def test_there_is_no_stream_to_open_and_no_session_to_end(
+    server: Recall, owner: str, method: str
+) -> None:
+    headers = {"authorization": f"Bearer {owner}", "accept": "text/event-stream"}
+    async with (
+        httpx.AsyncClient(base_url=server.url, headers=headers, timeout=60) as client,
+        client.stream(method, "/mcp") as answer,
+    ):
+        assert answer.status_code == 405
+        assert answer.headers["allow"] == "POST"

@@ -1,15 +1,18 @@
 """How far recall looks through a plugin: to the end where it browses, else in bounds."""
 
+import json
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import httpx
 import pytest
+from starlette.types import Receive, Scope, Send
 
 from contract import EXTENSIONS, MAX_PAGE, MemoryClient
 from contract.scalars import Extension
 from harness.example import create_app
+from recall.importing import import_memories
 from recall.memory import Memory, memory_id, now
 from recall.selection import Selection
 from recall.store import MemoryStore
@@ -68,3 +71,25 @@ async def test_an_export_is_complete_on_a_plugin_with_list(
     async with filled(extensions) as store:
         keys = {memory.key async for memory in store.export(EVERYTHING)}
         assert len(keys) == COUNT
+
+
+async def test_an_import_without_get_looks_through_a_namespace_once_for_each_hundred() -> None:
+    app = create_app(extensions=("batch", "list"))
+    listings = 0
+
+    async def counted(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal listings
+        listings += scope["path"] == "/v1/memories/list"
+        await app(scope, receive, send)
+
+    lines = [{"key": f"k{number}", "content": f"about {number}"} for number in range(400)]
+    transport = httpx.ASGITransport(counted)
+    async with MemoryClient("http://plugin", timeout=60, transport=transport) as client:
+        store = MemoryStore(client)
+        for change in ("imported", "updated"):
+            listings = 0
+            body = json.dumps(lines).encode()
+            done = await import_memories(store, body, api_key_id=OWNER, on_conflict="merge")
+            assert getattr(done, change) == len(lines)
+            assert listings == len(lines) / 100
+        assert await store.count(EVERYTHING) == len(lines)

@@ -51,3 +51,15 @@ async def test_the_look_is_not_planned_for_every_request(database: Database, own
     assert plans is not None
     # PostgreSQL plans a statement five times before it compares.
     assert (plans["generic_plans"], plans["custom_plans"]) == (LOOKS - 5, 5)
+
+
+async def test_a_block_is_not_compressed(database: Database, owner: str) -> None:
+    chosen = Choice("the block, " * 1000, ())
+    await Watch(database).keep(owner.encode(), "mark", chosen, None)
+    row = await database.fetchrow(
+        "SELECT octet_length(block) AS length, pg_column_size(block) AS size"
+        " FROM turns WHERE digest = $1",
+        owner.encode(),
+    )
+    assert row is not None
+    assert row["size"] == row["length"]

@@ -50,6 +50,14 @@ def test_a_block_that_is_not_run_says_why(fence: Fence) -> None:
     assert WHY_STATIC.search(fence.text), f"{fence}: say in a comment what it needs"
 
 
+@pytest.mark.parametrize("fence", [f for f in fences("python") if f.file], ids=str)
+def test_a_program_that_is_saved_is_used_by_a_command_of_its_page(fence: Fence) -> None:
+    commands = [f.text for f in fences("bash", "console") if f.page == fence.page and not f.static]
+    assert fence.file is not None
+    name = fence.file.removesuffix(".py")
+    assert any(re.search(rf"\b{re.escape(name)}\b", text) for text in commands)
+
+
 @pytest.mark.parametrize("fence", fences("mermaid"), ids=str)
 def test_diagrams_are_well_formed(fence: Fence) -> None:
     lines = [line.strip() for line in fence.text.splitlines() if line.strip()]

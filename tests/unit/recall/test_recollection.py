@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from contract import Unavailable
 from recall.configuration import Configuration
 from recall.headers import Wishes, read_wishes
 from recall.memory import Memory, now
@@ -154,3 +155,24 @@ async def test_an_owner_who_was_never_looked_at_is_not_searched_for_early(
     monkeypatch.setattr(watch, "look", look)
     assert "I like tea" in await _ask(recollection)
     assert (seen, store.searches) == ([0], 1)
+
+
+async def test_a_search_that_fails_ends_the_one_beside_it(
+    store: _Store, recollection: Recollection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[str] = []
+
+    async def newest(_selection: Selection, _limit: int) -> Found:
+        try:
+            return await asyncio.get_running_loop().create_future()
+        finally:
+            ended.append("newest")
+
+    async def search(_selection: Selection, _words: str, _limit: int) -> Found:
+        await asyncio.sleep(0)
+        raise Unavailable("the plugin is down")
+
+    monkeypatch.setattr(store, "newest", newest)
+    monkeypatch.setattr(store, "search", search)
+    assert "memory-context" not in await _ask(recollection)
+    assert ended == ["newest"]
