@@ -83,7 +83,9 @@ def _in_utc(moment: datetime, add: timedelta = timedelta()) -> datetime:
 
 def format_time(moment: datetime) -> str:
     """Write a time as RFC 3339 in UTC with `Z`, the only form that is sent."""
-    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    if moment.tzinfo is not UTC:  # nearly every time is in UTC already
+        moment = moment.astimezone(UTC)
+    return moment.isoformat()[: -len("+00:00")] + "Z"
 
 
 def check_text(value: str) -> str:

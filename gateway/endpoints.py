@@ -13,6 +13,7 @@ from starlette.types import Scope
 
 from contract import MemoryId
 from gateway import wire
+from gateway.additions import read_addition
 from gateway.admin import Admin
 from gateway.credentials import (
     NOBODY,
@@ -119,7 +120,7 @@ class Endpoints:
 
     async def add(self, scope: Scope, fields: dict[str, Any]) -> dict[str, Any]:
         given = await self._given(scope, fields)
-        asked = wire.read(wire.AddRequest, fields)
+        asked = read_addition(fields)
         return await self._messages.add(given, asked, header(scope, b"idempotency-key"))
 
     async def flush(self, scope: Scope, fields: dict[str, Any]) -> dict[str, Any]:

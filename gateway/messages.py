@@ -2,20 +2,19 @@
 
 import hashlib
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any, NamedTuple
 
 import asyncpg
 import orjson
 from asyncpg import ForeignKeyViolationError
 
+from gateway.additions import Addition
 from gateway.credentials import Credentials
 from gateway.errors import BadRequest, Conflict, Unauthorized
 from gateway.names import SessionName
 from gateway.rounds import Rounds
 from gateway.statements import load
 from gateway.users import User, Users
-from gateway.wire import AddRequest
 from postgres.database import Database
 
 _LONGEST_KEY = 255
@@ -23,10 +22,12 @@ _SHORT_WORD = 15
 
 
 class _Row(NamedTuple):
+    """A message, in the order of the type `new_message`."""
+
     digest: bytes
     role: str
     sender_id: str
-    sent_at: datetime
+    timestamp: int
     content: str
 
 
@@ -62,7 +63,7 @@ class Messages:
         self._rounds: Rounds[_Add, int] = Rounds(self._store)
 
     async def add(
-        self, given: Credentials, request: AddRequest, idempotency_key: str | None = None
+        self, given: Credentials, request: Addition, idempotency_key: str | None = None
     ) -> dict[str, Any]:
         if idempotency_key is None:
             duplicates = await self._add(given, request)
@@ -77,7 +78,7 @@ class Messages:
             "duplicate_count": duplicates,
         }
 
-    async def _add(self, given: Credentials, request: AddRequest) -> int:
+    async def _add(self, given: Credentials, request: Addition) -> int:
         """Add for a user whose key was checked recently; the statement itself verifies it again."""
         user = self._users.remembered(given)
         if user is not None:
@@ -88,20 +89,19 @@ class Messages:
         user = await self._users.authenticate(given)
         return await self._rounds.take_part(self._prepare(user, request))
 
-    def _prepare(self, user: User, request: AddRequest) -> _Add:
+    def _prepare(self, user: User, request: Addition) -> _Add:
         session = SessionName(user.user_id, request.app_id, request.project_id, request.session_id)
         rows = []
         occurrences: dict[bytes, int] = {}
-        for message in request.messages:
-            role, sender_id = message.role, message.sender_id
-            content = self._redact(message.content)
+        for role, sender_id, timestamp, content in request.messages:
+            content = self._redact(content)
             # A short word has no room for a secret.
             if len(sender_id) > _SHORT_WORD or not sender_id.isalnum():
                 sender_id = self._redact(sender_id)
-            told = orjson.dumps((role, sender_id, message.timestamp, content))
+            told = orjson.dumps((role, sender_id, timestamp, content))
             occurrences[told] = occurrence = occurrences.get(told, 0) + 1
             digest = hashlib.sha256(told + b"%d" % occurrence).digest()
-            rows.append(_Row(digest, role, sender_id, message.sent_at, content))
+            rows.append(_Row(digest, role, sender_id, timestamp, content))
         return _Add(_Place(user.id, user.key_sha256, session), rows)
 
     async def _add_once(self, add: _Add, key: str) -> int:
@@ -142,7 +142,7 @@ async def _store(connection: asyncpg.Connection, adds: list[_Add]) -> list[int |
     `Unauthorized` for a request whose user has another key by now, or is gone.
     """
     places: dict[_Place, int] = {}
-    fresh: dict[tuple[int, bytes], _Row] = {}
+    fresh: dict[tuple[int, bytes], tuple[Any, ...]] = {}
     asked = []
     for add in adds:
         place = places.setdefault(add.place, len(places) + 1)
@@ -151,25 +151,14 @@ async def _store(connection: asyncpg.Connection, adds: list[_Add]) -> list[int |
             message = place, row.digest
             # Of two requests in one round, the first brings the message.
             if message not in fresh:
-                fresh[message] = row
+                fresh[message] = (place, *row)
                 own.append(message)
         asked.append((place, len(add.rows), own))
-    sessions = [it.session for it in places]
-    stored = await connection.fetch(
-        load("add_messages"),
-        [it.owner for it in places],
-        [it.app_id for it in sessions],
-        [it.project_id for it in sessions],
-        [it.name for it in sessions],
-        [it.new_namespace() for it in sessions],
-        [place for place, _ in fresh],
-        [digest for _, digest in fresh],
-        [it.role for it in fresh.values()],
-        [it.sender_id for it in fresh.values()],
-        [it.sent_at for it in fresh.values()],
-        [it.content for it in fresh.values()],
-        [it.key_sha256 for it in places],
-    )
+    sessions = [
+        (owner, key_sha256, *session[1:], session.new_namespace())
+        for owner, key_sha256, session in places
+    ]
+    stored = await connection.fetch(load("add_messages"), sessions, list(fresh.values()))
     new = set(map(tuple, stored))
     known = {place for place, _ in new}
     return [

@@ -1,6 +1,7 @@
 """Names that the gateway makes: of namespaces, memories, resources and keys."""
 
 import hashlib
+import os
 import re
 import secrets
 from functools import lru_cache
@@ -38,7 +39,7 @@ class SessionName(NamedTuple):
         namespace.
         """
         part = "res" if self.is_resource else "chat"
-        return f"custom:gw:{_hash_of_user(self.user_id)}:{part}:{secrets.token_hex(16)}"
+        return f"custom:gw:{_hash_of_user(self.user_id)}:{part}:{os.urandom(16).hex()}"
 
     def metadata(self) -> dict[str, str]:
         """The ids in clear text, for people who inspect the plugin."""

@@ -17,6 +17,7 @@ from contract import (
     BatchFailure,
     BatchWrite,
     Breaker,
+    Capability,
     ContractViolation,
     MemoryClient,
     MemoryKind,
@@ -138,11 +139,8 @@ class Plugin:
         return [memory for group in found for memory in group]
 
     async def searches_words(self) -> bool:
-        """Whether the plugin understands a query. One that cannot tell is taken to."""
-        try:
-            return await self._client.supports("fts")
-        except Unavailable:
-            return True
+        """Whether the plugin understands a query."""
+        return await self._understands("fts")
 
     async def newest(self, namespaces: Sequence[str]) -> list[Found]:
         """As many of each namespace as a plugin gives without extensions."""
@@ -170,6 +168,13 @@ class Plugin:
                     continue
             return found, True
         return found, not missing or len(found) < MAX_LIMIT
+
+    async def _understands(self, capability: Capability) -> bool:
+        """Whether the plugin lists it. One that cannot tell is taken to."""
+        try:
+            return await self._client.supports(capability)
+        except Unavailable:
+            return True
 
     async def _make(self, session: SessionName, namespace: str) -> None:
         upsert = NamespaceUpsert(kind="custom", metadata=dict(session.metadata()))
@@ -221,9 +226,11 @@ class Plugin:
     async def _search_group(
         self, names: Sequence[str], query: str, embedding: list[float] | None, limit: int
     ) -> list[Found]:
-        asked = SearchRequest(namespaces=list(names), query=query, embedding=embedding, limit=limit)
+        asked = {"namespaces": names, "query": query, "limit": limit}
+        if embedding is not None and await self._understands("embedding"):
+            asked["embedding"] = embedding
         try:
-            return read_found(await self._client.search_bytes(asked))
+            return read_found(await self._client.search_bytes(orjson.dumps(asked)))
         except BadRequest:
             if len(names) == 1:
                 raise

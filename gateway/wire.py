@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final, Literal, get_args
 
 import orjson
@@ -15,8 +14,9 @@ from gateway.errors import BadRequest
 from gateway.names import EDIT_PREFIX, RESOURCE_PREFIX
 
 MAX_MESSAGES = 500
-_YEAR_10000 = 253_402_300_800_000
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MAX_NAME = 256
+YEAR_10000 = 253_402_300_800_000
+_TAKEN = (RESOURCE_PREFIX, EDIT_PREFIX)
 _USER_ID = re.compile(r"[A-Za-z0-9_.@+-]{1,128}")
 _SCOPE_ID = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
@@ -27,6 +27,10 @@ DEFAULT_SCOPE: list[ScopeName] = ["current_chat", "resources"]
 
 def is_user_id(name: str) -> bool:
     return _fits(_USER_ID, name)
+
+
+def is_scope_id(name: str) -> bool:
+    return _fits(_SCOPE_ID, name)
 
 
 def _fits(pattern: re.Pattern[str], value: str) -> bool:
@@ -42,20 +46,30 @@ def _matches(pattern: re.Pattern[str], shape: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _is_plain(value: str) -> bool:
+def is_plain(value: str, longest: int) -> bool:
     """Whether it is printable ASCII and not blank, as nearly every name is: nothing to refuse."""
-    return value.isascii() and value.isprintable() and not value.isspace() and value != ""
+    return (
+        value.isascii()
+        and value.isprintable()
+        and not value.isspace()
+        and 0 < len(value) <= longest
+    )
+
+
+def is_plain_session(name: str, longest: int = MAX_NAME) -> bool:
+    return is_plain(name, longest) and not name.startswith(_TAKEN)
 
 
 def _session_name(longest: int) -> AfterValidator:
     def check(value: str) -> str:
-        if not _is_plain(value):
-            check_content(value)
-            if any(unicodedata.category(it) == "Cc" for it in value):
-                raise ValueError("must not contain control characters")
+        if is_plain_session(value, longest):
+            return value
+        check_content(value)
+        if any(unicodedata.category(it) == "Cc" for it in value):
+            raise ValueError("must not contain control characters")
         if len(value) > longest:
             raise ValueError(f"must be at most {longest} characters")
-        if value.startswith((RESOURCE_PREFIX, EDIT_PREFIX)):
+        if value.startswith(_TAKEN):
             raise ValueError(f"must not start with {RESOURCE_PREFIX} or {EDIT_PREFIX}")
         return value
 
@@ -63,7 +77,7 @@ def _session_name(longest: int) -> AfterValidator:
 
 
 def _name(value: str) -> str:
-    return value if _is_plain(value) else check_content(value)
+    return value if is_plain(value, MAX_NAME) else check_content(value)
 
 
 def _joined(value: object) -> object:
@@ -86,10 +100,10 @@ def _joined(value: object) -> object:
 
 UserId = Annotated[str, _matches(_USER_ID, "A-Z a-z 0-9 _ . @ + -")]
 ScopeId = Annotated[str, _matches(_SCOPE_ID, "A-Z a-z 0-9 _ . -")]
-SessionId = Annotated[str, _session_name(256)]
+SessionId = Annotated[str, _session_name(MAX_NAME)]
 ConversationId = Annotated[str, _session_name(251)]
-SenderId = Annotated[str, Field(max_length=256), AfterValidator(_name)]
-Timestamp = Annotated[int, Field(gt=0, lt=_YEAR_10000), WHOLE]
+SenderId = Annotated[str, Field(max_length=MAX_NAME), AfterValidator(_name)]
+Timestamp = Annotated[int, Field(gt=0, lt=YEAR_10000), WHOLE]
 MessageText = Annotated[Text, BeforeValidator(_joined)]
 
 
@@ -126,10 +140,6 @@ class AddedMessage(contract.WireModel):
     role: Literal["user", "assistant", "tool"]
     timestamp: Timestamp
     content: MessageText = Field(repr=False)
-
-    @property
-    def sent_at(self) -> datetime:
-        return _EPOCH + timedelta(milliseconds=self.timestamp)
 
 
 class AddRequest(Request):

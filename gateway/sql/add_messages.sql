@@ -1,12 +1,12 @@
 -- Messages of several sessions at once; returns those that were not known, and for a session without
--- such messages a row all the same. Nothing for a session whose user has another key than $12.
+-- such messages a row all the same. Nothing for a session whose user has another key.
 --
--- $1 to $5 are the sessions, made where they do not exist. Of each message $6 is the place of its
--- session among them. Sessions are locked in one order, so that two of these never wait for each other.
+-- $1 are the sessions, made where they do not exist. Each message of $2 names the place of its session
+-- among them. Sessions are locked in one order, so that two of these never wait for each other.
 WITH asked AS (
     SELECT session.*
-    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $12::bytea[])
-    WITH ORDINALITY AS session (owner, app_id, project_id, name, namespace, key_sha256, place)
+    FROM unnest($1::new_session[])
+    WITH ORDINALITY AS session (owner, key_sha256, app_id, project_id, name, namespace, place)
     JOIN users
         ON users.id = session.owner
         AND users.key_sha256 = session.key_sha256
@@ -26,10 +26,12 @@ place AS (
 ),
 fresh AS (
     INSERT INTO messages (session, digest, role, sender_id, sent_at, content)
-    SELECT place.id, message.digest, message.role, message.sender_id, message.sent_at, message.content
-    FROM
-        unnest($6::bigint[], $7::bytea[], $8::text[], $9::text[], $10::timestamptz[], $11::text[])
-        WITH ORDINALITY AS message (place, digest, role, sender_id, sent_at, content, number)
+    SELECT
+        place.id, message.digest, message.role, message.sender_id,
+        to_timestamp(message.millis / 1000) + message.millis % 1000 * interval '1 millisecond',
+        message.content
+    FROM unnest($2::new_message[])
+    WITH ORDINALITY AS message (place, digest, role, sender_id, millis, content, number)
     JOIN place USING (place)
     ORDER BY message.number
     ON CONFLICT (session, digest) DO NOTHING

@@ -2,8 +2,9 @@
 -- whoever dies. $3 are the messages' numbers, $4 is the session's last_message_at as it was read: an
 -- add since then has made a new one.
 WITH taken AS (
+    -- All of them have a content. To say so leaves out what earlier flushes took, however long the chat is.
     UPDATE messages SET batch = $2
-    WHERE session = $1 AND number = ANY($3::bigint[])
+    WHERE session = $1 AND number = ANY($3::bigint[]) AND content IS NOT NULL
     RETURNING number
 ),
 stored AS (

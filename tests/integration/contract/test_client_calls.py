@@ -404,3 +404,10 @@ async def test_a_proxy_in_the_environment_is_not_used(
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
     async with MemoryClient(stub.url, timeout=20) as client:
         assert (await client.health()).status == "ok"
+
+
+async def test_a_search_in_bytes_is_sent_as_it_is(stub: Stub, client: MemoryClient) -> None:
+    stub.answer("POST", "/v1/search", Reply(body={"memories": [MEMORY]}))
+    body = b'{"namespaces": [ "team:1" ], "query":"tea","unknown":1}'
+    assert b"hello" in await client.search_bytes(body)
+    assert stub.requests[-1].body == body

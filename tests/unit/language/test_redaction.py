@@ -45,6 +45,15 @@ def test_all_secrets_in_one_text_are_found() -> None:
     assert redact(text)[0] == expected
 
 
+@pytest.mark.parametrize("white", [" ", "\n", "\t", "\u3000", " \n ", "   "])
+@pytest.mark.parametrize("before", range(14))
+def test_a_secret_is_found_wherever_it_stands_among_short_words(before: int, white: str) -> None:
+    # Long words are looked for from space to space, and this one has no other sign of a secret.
+    words = [*("a" * (before % 5 + 1) for _ in range(before)), "AKIAIOSFODNN7EXAMPLE", "yes", "it"]
+    expected = white.join(words).replace("AKIAIOSFODNN7EXAMPLE", "[REDACTED:API_KEY]")
+    assert redact(white.join(words)) == (expected, 1)
+
+
 @pytest.mark.parametrize(
     "piece",
     [
