@@ -129,9 +129,12 @@ class Search:
 
     async def _by_postgres(self, question: Question) -> list[tuple[Row, float]]:
         arguments = question.arguments(question.query, question.groups)
+        # What is appended from here on need not be found, so nobody can keep a search busy by it.
+        newest = await self._database.fetchval(load("newest_in_outbox"))
         # First, so that a message that gets its words in between is not missed.
         waiting, is_cut = await self._waiting(question, without_words=True)
-        while is_cut and await self._database.execute(load("add_words"), _WORDS, question.user):
+        add_words = (load("add_words"), _WORDS, question.user, newest)
+        while is_cut and await self._database.execute(*add_words):
             pass  # too many to look at one by one
         rows = await self._database.fetch(load("search_words"), *arguments, question.top)
         found: dict[UUID, tuple[Row, float]] = {

@@ -291,7 +291,7 @@ async def test_an_append_writes_to_no_index_of_its_conversation(
 @pytest.mark.parametrize(
     ("name", "types", "arguments"),
     [
-        ("add_words", "integer, text", "100, NULL"),
+        ("add_words", "integer, text, bigint", "100, NULL, NULL"),
         ("take_outbox", "integer, integer", "100, 1000000"),
         ("done_outbox", "bigint[]", "'{{{ids}}}'"),
     ],
