@@ -52,30 +52,23 @@ class Draft(NamedTuple):
     def in_epoch(self, epoch: int) -> "Draft":
         return self._replace(epoch=epoch)
 
-    def row(self, conversation: UUID, further: int) -> dict[str, Any]:
+    def row(self, conversation: UUID, further: int) -> tuple[Any, ...]:
         """A message for append_messages.sql, at an offset from the first one there."""
-        row: dict[str, Any] = {
-            "id": str(self.id),
-            "conversation_id": str(conversation),
-            "further": further,
-            "role": self.role,
-            "channel": self.channel,
-            "visibility": self.visibility,
-            "content": self.content,
-            "is_list": self.is_list,
-        }
-        # What is left out is NULL; most messages have few of these.
-        if self.metadata is not None:
-            row["metadata"] = self.metadata
-        if self.user is not None:
-            row["user_id"] = self.user
-        if self.agent is not None:
-            row["agent_id"] = self.agent
-        if self.parent is not None:
-            row["parent_message_id"] = str(self.parent)
-        if self.epoch is not None:
-            row["memory_epoch"] = self.epoch
-        return row
+        return (
+            self.id,
+            conversation,
+            further,
+            self.role,
+            self.channel,
+            self.visibility,
+            self.content,
+            self.is_list,
+            self.metadata,
+            self.user,
+            self.agent,
+            self.parent,
+            self.epoch,
+        )
 
     def stored(self, conversation: UUID, sequence: int, at: datetime) -> dict[str, Any]:
         """The row that it has become."""

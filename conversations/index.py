@@ -113,7 +113,7 @@ class Index:
         while True:
             began = time.monotonic()
             # Asked of the connection that has the lock: when that is gone, so is the lock.
-            await connection.execute(load("add_words"), _ROWS, None)
+            await connection.execute(load("add_words"), _ROWS, None, None)
             rows: list[asyncpg.Record] = []
             if began >= away_until:
                 rows = await connection.fetch(load("take_outbox"), _ROWS, _BYTES)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from conversations import exact
 from conversations.access import Level
 from conversations.drafts import Draft
 
@@ -35,25 +34,25 @@ class _Place:
             if self.title is None:
                 self.title = draft.title
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> tuple[Any, ...]:
         """A conversation for append_messages.sql."""
         title = self.title
-        return {
-            "id": str(self.conversation),
-            "count": self.count,
-            "is_visible": self.is_visible,
-            "has_user_message": self.has_user_message,
-            "preview": self.preview,
-            "title": title,
-            "title_folded": None if title is None else title.casefold(),
-            "askers": self.askers,
-        }
+        return (
+            self.conversation,
+            self.count,
+            self.is_visible,
+            self.has_user_message,
+            self.preview,
+            title,
+            None if title is None else title.casefold(),
+            self.askers,
+        )
 
 
 def arguments(appends: Iterable[tuple[UUID, Sequence[Draft], str | None]]) -> list[Any]:
     """The arguments of append_messages.sql, of messages with their conversations and askers."""
     places: dict[UUID, _Place] = {}
-    rows: list[dict[str, Any]] = []
+    rows: list[tuple[Any, ...]] = []
     for conversation, drafts, asker in appends:
         place = places.get(conversation)
         if place is None:
@@ -65,5 +64,4 @@ def arguments(appends: Iterable[tuple[UUID, Sequence[Draft], str | None]]) -> li
             place.add(draft)
     # In the order of their ids, in which all workers take the locks.
     ordered = sorted(places.values(), key=lambda place: place.conversation)
-    given = [exact.dumps([place.row() for place in ordered]), exact.dumps(rows)]
-    return [*given, WRITES, len(ordered)]
+    return [[place.row() for place in ordered], rows, WRITES, len(ordered)]

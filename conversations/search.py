@@ -16,19 +16,12 @@ from uuid import UUID
 import asyncpg
 from starlette.responses import Response
 
-from contract import (
-    MAX_LIMIT,
-    BadRequest,
-    Memory,
-    MemoryClient,
-    MemoryPluginError,
-    SearchRequest,
-    SearchResponse,
-)
+from contract import MAX_LIMIT, BadRequest, MemoryClient, MemoryPluginError, SearchRequest
 from conversations import answers
 from conversations.answers import Row, answer
 from conversations.calls import Call
 from conversations.embeddings import Embeddings
+from conversations.finds import Find, read_finds
 from conversations.highlights import excerpt
 from conversations.index import NAMESPACE, namespace_of
 from conversations.statements import load
@@ -129,9 +122,12 @@ class Search:
 
     async def _by_postgres(self, question: Question) -> list[tuple[Row, float]]:
         arguments = question.arguments(question.query, question.groups)
+        # What is appended from here on need not be found, so nobody can keep a search busy by it.
+        newest = await self._database.fetchval(load("newest_in_outbox"))
         # First, so that a message that gets its words in between is not missed.
         waiting, is_cut = await self._waiting(question, without_words=True)
-        while is_cut and await self._database.execute(load("add_words"), _WORDS, question.user):
+        add_words = (load("add_words"), _WORDS, question.user, newest)
+        while is_cut and await self._database.execute(*add_words):
             pass  # too many to look at one by one
         rows = await self._database.fetch(load("search_words"), *arguments, question.top)
         found: dict[UUID, tuple[Row, float]] = {
@@ -147,16 +143,16 @@ class Search:
         if is_cut:
             return None  # the plugin is far behind
         try:
-            memories, is_cut = await self._ask(question)
+            finds, is_cut = await self._ask(question)
         except MemoryPluginError as error:
             log.info("search without the plugin", extra={"reason": type(error).__name__})
             return None
-        ids = [memory.id for memory in memories]
+        ids = [find.id for find in finds]
         allowed = await self._database.fetch(load("still_allowed"), *question.arguments("", ids))
         by_id = {row["id"]: row for row in allowed}
-        found = [(by_id[m.id], m.score or 0.0) for m in memories if m.id in by_id]
+        found = [(by_id[find.id], find.score) for find in finds if find.id in by_id]
         merged = _merge(found, [(row, row["score"]) for row in waiting], question.top)
-        if is_cut and len(found) < len(memories) and len(merged) < question.top:
+        if is_cut and len(found) < len(finds) and len(merged) < question.top:
             # What may not be shown took the places of what may.
             return None
         return merged
@@ -172,30 +168,36 @@ class Search:
         is_cut = bool(rows) and rows[-1]["id"] is None
         return (rows[:-1] if is_cut else rows), is_cut
 
-    async def _ask(self, question: Question) -> tuple[list[Memory], bool]:
+    async def _ask(self, question: Question) -> tuple[list[Find], bool]:
         """What the plugin finds, best first, and whether there may be more."""
         vector = await self._embeddings.of_query(question.query)
-        names = question.namespaces
-        pieces = [names[i : i + _NAMESPACES] for i in range(0, len(names), _NAMESPACES)]
         try:
-            answers_ = await asyncio.gather(*(self._ask_for(it, question, vector) for it in pieces))
+            pieces = await self._ask_for(question, vector)
         except BadRequest:
             if vector is None:
                 raise
             # Such as a plugin that takes vectors of another dimension: words alone will do.
-            answers_ = await asyncio.gather(*(self._ask_for(it, question, None) for it in pieces))
-        memories = [memory for one in answers_ for memory in one.memories]
+            pieces = await self._ask_for(question, None)
+        finds = [find for piece in pieces for find in piece]
         if len(pieces) > 1:
-            memories.sort(key=lambda memory: -(memory.score or 0.0))
-        return memories, any(len(one.memories) >= question.wanted for one in answers_)
+            finds.sort(key=lambda find: -find.score)
+        return finds, any(len(piece) >= question.wanted for piece in pieces)
 
-    async def _ask_for(
-        self, names: list[str], question: Question, vector: list[float] | None
-    ) -> SearchResponse:
+    async def _ask_for(self, question: Question, vector: list[float] | None) -> list[list[Find]]:
+        """The answers for all namespaces, in as many requests as that takes."""
+        names = question.namespaces
         request = SearchRequest(
-            namespaces=names, query=question.query, embedding=vector, limit=question.wanted
+            namespaces=names[:1], query=question.query, embedding=vector, limit=question.wanted
         )
-        return await self._plugin.search(request, timeout=_PLUGIN_SECONDS)
+        # The names are of our own making: checking thousands takes longer than sending them.
+        requests = [
+            request.model_copy(update={"namespaces": names[start : start + _NAMESPACES]})
+            for start in range(0, len(names), _NAMESPACES)
+        ]
+        bodies = await asyncio.gather(
+            *(self._plugin.search_bytes(one, timeout=_PLUGIN_SECONDS) for one in requests)
+        )
+        return [read_finds(body) for body in bodies]
 
     async def _results(
         self, found: Sequence[tuple[Row, float]], query: str

@@ -1,9 +1,17 @@
 -- The words of messages that have none yet, the oldest first, $1 at most; of the groups of the
--- user $2, or of all. The lock makes a deletion wait, or be waited for.
-WITH waiting AS (
+-- user $2, or of all; up to the row $3 of the outbox, or all. The lock makes a deletion wait, or be
+-- waited for.
+--
+-- The outbox is mostly empty, so PostgreSQL expects it to be, also when thousands wait. Each row is
+-- therefore asked for by its id, which leaves no way to read the outbox as a whole for every one.
+WITH waiting AS MATERIALIZED (
     SELECT id, message_id
     FROM outbox
-    WHERE NOT has_words AND action = 'write' AND (
+    WHERE
+        NOT has_words
+        AND action = 'write'
+        AND ($3::bigint IS NULL OR id <= $3)
+        AND (
             $2::text IS NULL
             OR group_id IN (SELECT group_id FROM memberships WHERE user_id = $2)
         )
@@ -12,9 +20,10 @@ WITH waiting AS (
 ),
 found AS MATERIALIZED (
     SELECT message.id, message.group_id, message.content, message.is_list
-    FROM messages AS message
-    WHERE message.id IN (SELECT message_id FROM waiting)
-    FOR KEY SHARE
+    FROM waiting
+    CROSS JOIN LATERAL (
+        SELECT * FROM messages WHERE messages.id = waiting.message_id FOR KEY SHARE
+    ) AS message
 ),
 added AS (
     INSERT INTO words (message_id, group_id, keys)
@@ -22,4 +31,4 @@ added AS (
     FROM found
     ON CONFLICT (message_id) DO NOTHING
 )
-UPDATE outbox SET has_words = true WHERE id IN (SELECT id FROM waiting)
+UPDATE outbox SET has_words = true WHERE id = ANY(ARRAY(SELECT id FROM waiting))

@@ -2,18 +2,13 @@
 -- is left out when not all of its askers have the level $3. $4 is how many conversations there are. The
 -- answer is where the messages of each one begin.
 --
--- Both are JSON: the driver takes longer to write an array for each column than to store a message.
---
 -- A conversation that somebody else has locked is left out, too: its messages must not keep those of
 -- the others waiting. Without what is marked only-free it is waited for.
 --
 -- The conversations come in the order of their ids, so that two workers never wait for each other.
 WITH asked AS (
     SELECT *
-    FROM json_to_recordset($1::json) AS place (
-        id uuid, count integer, is_visible boolean, has_user_message boolean, preview text,
-        title text, title_folded text, askers text[]
-    )
+    FROM unnest($1::appended_place[]) AS place
     -- All of them. Without a limit PostgreSQL prepares for a hundred and may read a whole table; with
     -- one that it knows beforehand, it may plan every append anew.
     LIMIT (SELECT $4::integer)
@@ -47,13 +42,7 @@ placed AS MATERIALIZED (
         locked.group_id,
         locked.next_sequence + written.further AS sequence,
         locked.at AS created_at
-    FROM ROWS FROM (
-        json_to_recordset($2::json) AS (
-            id uuid, conversation_id uuid, further integer, role text, channel text,
-            visibility text, content text, is_list boolean, metadata text, user_id text,
-            agent_id text, parent_message_id uuid, memory_epoch integer
-        )
-    ) WITH ORDINALITY AS written (
+    FROM unnest($2::appended_message[]) WITH ORDINALITY AS written (
         id, conversation_id, further, role, channel, visibility, content, is_list, metadata,
         user_id, agent_id, parent_message_id, memory_epoch, place
     )

@@ -101,9 +101,14 @@ async def rows_read(
     explained = await connection.fetchval(
         f"EXPLAIN (ANALYZE, FORMAT JSON) {load(name, leave_out=leave_out)}", *arguments
     )
+    return rows_in(json.loads(explained)[0]["Plan"], "messages")
+
+
+def rows_in(plan: dict[str, Any], table: str) -> int:
+    """The rows of a table that were read; it may not be read as a whole."""
     read = 0
-    for node in nodes(json.loads(explained)[0]["Plan"]):
-        if node.get("Relation Name") == "messages":
+    for node in nodes(plan):
+        if node.get("Relation Name") == table and node["Node Type"] != "ModifyTable":
             assert "Index" in node["Node Type"] or "Bitmap" in node["Node Type"], node["Node Type"]
             removed = node.get("Rows Removed by Filter", 0)
             read += round((node["Actual Rows"] + removed) * node["Actual Loops"])
@@ -281,6 +286,35 @@ async def test_an_append_writes_to_no_index_of_its_conversation(
     assert after[0] - before[0] == 10
     # The first one may begin a minute, another may come after its end or find its page full.
     assert after[1] - before[1] >= 7
+
+
+@pytest.mark.parametrize(
+    ("name", "types", "arguments"),
+    [
+        ("add_words", "integer, text, bigint", "100, NULL, NULL"),
+        ("take_outbox", "integer, integer", "100, 1000000"),
+        ("done_outbox", "bigint[]", "'{{{ids}}}'"),
+    ],
+)
+async def test_a_round_of_the_index_reads_what_it_takes_however_many_wait(
+    undone: asyncpg.Connection, name: str, types: str, arguments: str
+) -> None:
+    # Planned when nothing waits, as it mostly is, and used when much does.
+    await undone.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+    await undone.execute(f"PREPARE {name} ({types}) AS {load(name)}")
+    await undone.execute(f"EXECUTE {name} ({arguments.format(ids='0')})")
+    waiting = await undone.fetch(
+        "INSERT INTO outbox (action, group_id, message_id, has_words)"
+        " SELECT 'write', group_id, id, $1 FROM messages WHERE channel = 'HISTORY' LIMIT 3000"
+        " RETURNING id",
+        name != "add_words",
+    )
+    ids = ",".join(str(row["id"]) for row in waiting[:100])
+    explained = await undone.fetchval(
+        f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE {name} ({arguments.format(ids=ids)})"
+    )
+    # Twice: to find them, and to mark them.
+    assert 100 <= rows_in(json.loads(explained)[0]["Plan"], "outbox") <= 200
 
 
 @pytest.fixture

@@ -1,0 +1,37 @@
+"""What a plugin finds: of its answer only the ids and the scores, as PostgreSQL has the rest."""
+
+from contextlib import suppress
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import orjson
+
+from contract import SearchResponse, read_answer
+from conversations.ids import find_uuid
+
+
+class Find(NamedTuple):
+    """A message that the plugin found, and how well it fits."""
+
+    id: UUID
+    score: float
+
+
+def read_finds(body: bytes) -> list[Find]:
+    """The memories of an answer to a search, in its order; raises `ContractViolation`.
+
+    Checking each value of each memory as the contract does takes three times as long, so that is
+    done only where something that is used has an unusual form.
+    """
+    with suppress(KeyError, TypeError, ValueError):
+        return [_read(memory) for memory in orjson.loads(body)["memories"]]
+    memories = read_answer(SearchResponse, body).memories
+    return [Find(memory.id, memory.score or 0.0) for memory in memories]
+
+
+def _read(memory: dict[str, Any]) -> Find:
+    key = find_uuid(memory["id"])
+    score = memory.get("score", 0.0)
+    if key is None or type(score) is not float:
+        raise ValueError
+    return Find(key, score)
