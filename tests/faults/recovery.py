@@ -1,7 +1,6 @@
 """How soon a service recovers."""
 
 import asyncio
-from collections.abc import Callable
 from time import perf_counter
 
 from tests.faults.history import History
@@ -22,11 +21,3 @@ async def assert_recovers(history: History, *, since: float, within: float) -> N
             return
         assert perf_counter() < since + within + 10, "not recovered"
         await asyncio.sleep(0.05)
-
-
-async def until(condition: Callable[[], bool], complaint: str, within: float = 60.0) -> None:
-    """Wait for a condition that must become true."""
-    deadline = perf_counter() + within
-    while not condition():
-        assert perf_counter() < deadline, complaint
-        await asyncio.sleep(0.1)

@@ -14,7 +14,8 @@ from tests.faults.health_probe import probing_health
 from tests.faults.load import Load
 from tests.faults.plugin import Plugin, running_plugin
 from tests.faults.raw_http import Connection, Reply, open_many, request
-from tests.faults.recovery import assert_recovers, until
+from tests.faults.recovery import assert_recovers
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -66,7 +67,7 @@ async def test_a_store_that_does_not_answer_means_503_and_health_still_answers(
             async with fault(postgres):
                 since = perf_counter()
                 await asyncio.sleep(seconds)
-                await until(lambda: load.history.count("unavailable", since=since) > 0, UNTOLD)
+                await eventually(lambda: load.history.count("unavailable", since=since) > 0, UNTOLD)
             await assert_recovers(load.history, since=perf_counter(), within=RECOVERY)
     health.assert_steady()
     await assert_consistent(load.history, impatient.address, postgres)
@@ -126,7 +127,7 @@ async def test_no_connection_left_in_the_database_means_503_until_there_is_one(
         await postgres.execute("ALTER ROLE plugin CONNECTION LIMIT 0")
         await postgres.terminate_clients("memory-plugin-postgres")
         since = perf_counter()
-        await until(lambda: load.history.count("unavailable", since=since) > 0, UNTOLD)
+        await eventually(lambda: load.history.count("unavailable", since=since) > 0, UNTOLD)
         await postgres.execute("ALTER ROLE plugin CONNECTION LIMIT -1")
         await assert_recovers(load.history, since=perf_counter(), within=RECOVERY)
     health.assert_steady()

@@ -12,7 +12,7 @@ from tests.faults.cluster import Postgres
 from tests.faults.consistency import assert_consistent
 from tests.faults.load import Load
 from tests.faults.plugin import Plugin, running_plugin
-from tests.faults.recovery import until
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -41,7 +41,7 @@ async def test_a_killed_worker_is_replaced_and_loses_nothing(postgres: Postgres)
             for _ in range(5):
                 await asyncio.sleep(random.uniform(0.3, 1.0))
                 random.choice(_workers(plugin)).kill()
-                await until(lambda: len(_workers(plugin)) == 2, "a worker is missing")
+                await eventually(lambda: len(_workers(plugin)) == 2, "a worker is missing")
         await assert_consistent(load.history, plugin.address, postgres)
 
 
@@ -55,7 +55,7 @@ async def test_a_plugin_whose_first_process_was_killed_can_be_started_again(
             await asyncio.sleep(0.5)
             os.kill(plugin.pid, signal.SIGKILL)
             await plugin.exit_code(60)
-            await until(lambda: not any(map(_serves, orphans)), "workers without a parent")
+            await eventually(lambda: not any(map(_serves, orphans)), "workers without a parent")
             plugin.start()
             await plugin.ready()
             await asyncio.sleep(0.5)

@@ -10,7 +10,8 @@ from tests.faults.cluster import Postgres, add_standby, directory
 from tests.faults.consistency import assert_consistent
 from tests.faults.load import Load
 from tests.faults.plugin import running_plugin
-from tests.faults.recovery import assert_recovers, until
+from tests.faults.recovery import assert_recovers
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -67,7 +68,7 @@ async def test_a_write_that_the_standby_did_not_get_is_not_acknowledged(
             await asyncio.sleep(0.3)
             standby.freeze()
             stalled = perf_counter()
-            await until(lambda: refused_writes(load, stalled) > 0, "nobody is told 503")
+            await eventually(lambda: refused_writes(load, stalled) > 0, "nobody is told 503")
             await asyncio.to_thread(postgres.kill)
             standby.thaw()
             await asyncio.to_thread(standby.promote)

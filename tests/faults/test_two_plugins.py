@@ -8,7 +8,7 @@ from tests.faults.cluster import Postgres
 from tests.faults.consistency import assert_consistent
 from tests.faults.load import MIXED, SHARED, Load
 from tests.faults.plugin import running_plugin
-from tests.faults.recovery import until
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -30,7 +30,7 @@ async def test_one_row_per_id_with_the_last_acknowledged_content(
         async with Load(addresses, clients=100, mix=mix, shared_memories=20, timeout=60.0) as load:
             await asyncio.sleep(seconds)
             # On a busy machine that may be before the first write.
-            await until(lambda: len(load.history.keys_of(SHARED)) == 20, "few shared writes")
+            await eventually(lambda: len(load.history.keys_of(SHARED)) == 20, "few shared writes")
         for address in addresses:
             await assert_consistent(load.history, address, postgres)
         # No write was refused: writers of the same rows must not block each other permanently.

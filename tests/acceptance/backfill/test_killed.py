@@ -3,7 +3,6 @@
 import asyncio
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,6 +13,7 @@ from tests.acceptance.backfill.target import TargetPlugin
 from tests.faults.plugin import Plugin, running_plugin
 from tests.integration.backfill.command import Command
 from tests.integration.backfill.legacy import LegacyDatabase, query_database
+from tests.waiting import SECONDS, until
 
 ROWS = 5000
 
@@ -26,11 +26,8 @@ def half_done(
     with target.stalling_at(rows):
         process = shell.start(command, "-apply", "--concurrency", "1")
         try:
-            deadline = time.monotonic() + 60
-            while not target.is_stalled():
-                assert process.poll() is None, process.communicate()
-                assert time.monotonic() < deadline
-                time.sleep(0.02)
+            until(lambda: target.is_stalled() or process.poll() is not None, "it is not stalled")
+            assert process.poll() is None, process.communicate()
             yield process
         except BaseException:
             process.kill()
@@ -40,7 +37,7 @@ def half_done(
 def said_by(process: "subprocess.Popen[str]") -> tuple[str, str]:
     """What it wrote on stdout and stderr by its end."""
     try:
-        return process.communicate(timeout=60)
+        return process.communicate(timeout=SECONDS)
     finally:
         process.kill()
 

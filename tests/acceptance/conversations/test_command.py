@@ -11,8 +11,9 @@ import pytest
 
 from tests.acceptance.command import program, running
 from tests.acceptance.conversations.conftest import COMMAND, KEYS
-from tests.acceptance.conversations.people import SECONDS, User, fresh
+from tests.acceptance.conversations.people import User, fresh
 from tests.conftest import database_url, execute
+from tests.waiting import SECONDS
 
 PREFIX = "MEMORY_CONVERSATIONS_"
 

@@ -17,10 +17,10 @@ import psutil
 import pytest
 
 from tests.acceptance.command import Running, running
-from tests.integration.postgres.server import ask, wait_until
+from tests.integration.postgres.server import ask
+from tests.waiting import SECONDS, until
 
 TOY = "tests.toy"
-SECONDS = 60
 SLOW = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%pg_sleep(1)'"
 TOKEN = {"authorization": "Bearer hush"}
 
@@ -93,7 +93,7 @@ def test_a_client_that_only_stops_sending_gets_its_answer(toy: Running) -> None:
 def test_a_stop_waits_for_requests_and_ends_streams(toy: Running, database: str) -> None:
     with opened(toy, "/notes/stream") as stream, connected(toy) as client:
         client.sendall(b"GET /notes/1 HTTP/1.1\r\nhost: toy\r\n\r\n")
-        wait_until(lambda: ask(database, SLOW) > 0, "the request does not arrive")
+        until(lambda: ask(database, SLOW) > 0, "the request does not arrive")
         assert toy.stop() == 0
         assert client.makefile("rb").read().startswith(b"HTTP/1.1 200")
         assert stream.makefile("rb").read().endswith(b"0\r\n\r\n"), "the stream is complete"
@@ -307,13 +307,12 @@ def plugin_at(url: str) -> httpx.Client:
 
 
 def wait_for_plugin(url: str) -> None:
-    deadline = time.monotonic() + SECONDS
-    while time.monotonic() < deadline:
+    def is_back() -> bool:
         # httpx leaves the socket of an attempt that failed to the garbage collector.
         with socket.socket(socket.AF_UNIX) as probe, suppress(OSError):
             probe.connect(url.removeprefix("unix:"))
             with plugin_at(url) as plugin:
-                assert plugin.get("/v1/health").json()["status"] == "ok"
-            return
-        time.sleep(0.1)
-    raise AssertionError("the plugin is not back")
+                return bool(plugin.get("/v1/health").json()["status"] == "ok")
+        return False
+
+    until(is_back, "the plugin is not back")

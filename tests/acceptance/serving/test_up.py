@@ -14,7 +14,8 @@ from pathlib import Path
 
 import psutil
 
-from tests.integration.postgres.server import SECONDS, nothing_runs
+from tests.integration.postgres.server import nothing_runs
+from tests.waiting import SECONDS
 
 ROOT = Path(__file__).parents[3]
 SERVERS = {"PLUGIN", "GATEWAY", "RECALL", "CONVERSATIONS"}

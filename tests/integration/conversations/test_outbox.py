@@ -1,9 +1,8 @@
 """The plugin was down: once it is back it gets everything, in order, exactly once."""
 
-import asyncio
 import json
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -24,10 +23,10 @@ from serving.background import background
 from serving.metrics import Metrics
 from tests.conftest import database_url, execute
 from tests.integration.language.scripted import scripted
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
-SECONDS = 120.0
 CONVERSATIONS = 40
 WITHOUT_BATCH: list[Extension] = [name for name in EXTENSIONS if name != "batch"]
 
@@ -163,17 +162,11 @@ async def telling(
         await database.close()
 
 
-async def until(is_so: Callable[[], Awaitable[Any]]) -> None:
-    async with asyncio.timeout(SECONDS):
-        while not await is_so():  # noqa: ASYNC110 - others make it so
-            await asyncio.sleep(0.02)
-
-
 async def emptied(connection: asyncpg.Connection) -> None:
     async def is_empty() -> bool:
         return not await connection.fetchval("SELECT count(*) FROM outbox")
 
-    await until(is_empty)
+    await eventually(is_empty)
 
 
 def in_order(watched: Watched, messages: int) -> bool:
@@ -196,7 +189,7 @@ async def test_a_backlog_is_sent_in_order_once_the_plugin_is_back(
     watched = Watched(extensions)
     watched.is_away = True
     async with telling(store, watched):
-        await until(lambda: _refused(watched, 5))
+        await eventually(lambda: _refused(watched, 5))
         watched.is_away = False
         await emptied(connection)
     assert in_order(watched, messages)
@@ -215,7 +208,7 @@ async def test_a_plugin_that_fails_now_and_then_gets_everything(
     watched = Watched(WITHOUT_BATCH)
     watched.fails_every = 50
     async with telling(store, watched):
-        await until(lambda: _refused(watched, 3))
+        await eventually(lambda: _refused(watched, 3))
         watched.fails_every = 0
         await emptied(connection)
     for numbers in watched.order.values():

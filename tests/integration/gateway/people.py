@@ -1,8 +1,7 @@
 """The gateway in this process, and people who use it over HTTP."""
 
-import asyncio
 import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -145,10 +144,3 @@ async def gateway(
         httpx.AsyncClient(transport=transport, base_url="http://gateway", timeout=DEADLINE) as http,
     ):
         yield Gateway(http)
-
-
-async def until(happened: Callable[[], Awaitable[object]]) -> None:
-    """Wait for a condition to become true."""
-    async with asyncio.timeout(DEADLINE):
-        while not await happened():  # noqa: ASYNC110 - nobody tells
-            await asyncio.sleep(0.05)

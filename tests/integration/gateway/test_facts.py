@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from tests.integration.gateway import people
-from tests.integration.gateway.people import Person, checked, message, turn, until
+from tests.integration.gateway.people import Person, checked, message, turn
 from tests.integration.gateway.plugin import Switchboard
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -109,7 +110,7 @@ async def test_ruling_16_an_llm_adds_facts_after_the_flush(store: str, plugin: S
         api.is_slow = True
         assert (await ann.say("chat:1", "The boat needs paint"))["memory_count"] == 1
         api.is_slow = False
-        await until(lambda: facts(ann, "boat"))
+        await eventually(lambda: facts(ann, "boat"))
         assert await facts(ann, "boat") == ["Ann owns a boat"]
         assert await facts(ann, "key") == ["Her key is [REDACTED:API_KEY]"]
         assert api.asked[0]["path"] == "/v1/chat/completions"
@@ -127,13 +128,13 @@ async def test_ruling_16_a_question_survives_the_gateway_and_the_model(
         async with people.gateway(store, plugin.client(), **named) as gateway:
             ann = await gateway.person()
             await ann.say("chat:1", "The boat needs paint")
-            await until(lambda: _count(api.asked))
+            await eventually(lambda: _count(api.asked))
             metrics = (await gateway.http.get("/metrics")).text
             assert 'memory_gateway_model_failures_total{model="llm"}' in metrics
         api.is_down = False
         async with people.gateway(store, plugin.client(), **named) as gateway:
             ann = Person(gateway.http, ann.user_id, ann.key)
-            await until(lambda: facts(ann, "boat"))
+            await eventually(lambda: facts(ann, "boat"))
             assert await facts(ann, "boat") == ["Ann owns a boat"]
 
 
@@ -153,7 +154,7 @@ async def test_ruling_18_a_late_fact_brings_nothing_back(
         api.facts = ["Ann owns a boat"]
         api.is_slow = True
         await ann.say("chat:1", "The boat needs paint")
-        await until(lambda: _count(api.asked))
+        await eventually(lambda: _count(api.asked))
         [memory] = await ann.search("boat")
         if how == "memory":
             assert (await ann.delete(f"/memories/{memory['id']}")).status_code == 204
@@ -168,7 +169,7 @@ async def test_ruling_18_a_late_fact_brings_nothing_back(
         async def is_asked_about_the_ship() -> bool:
             return bool(await facts(ann, "owns"))
 
-        await until(is_asked_about_the_ship)
+        await eventually(is_asked_about_the_ship)
         assert await ann.search("boat") in ([], await facts_of_the_ship(ann))
 
 

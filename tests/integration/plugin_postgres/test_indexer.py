@@ -8,6 +8,7 @@ import pytest
 from plugin_postgres import indexer
 from plugin_postgres.database import Database
 from plugin_postgres.settings import Settings
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -23,9 +24,7 @@ async def test_it_survives_a_time_when_no_host_accepts_writes(
     settings = Settings(database_url=migrated)
     running = asyncio.create_task(indexer.Indexer(Database(settings), settings).run())
     try:
-        async with asyncio.timeout(60):
-            while not running.done() and caplog.messages.count("indexing failed") < 2:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+        await eventually(lambda: running.done() or caplog.messages.count("indexing failed") >= 2)
         assert not running.done()
     finally:
         running.cancel()

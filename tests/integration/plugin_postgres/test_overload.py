@@ -15,6 +15,7 @@ from contract import DegradedHealth, Error
 from plugin_postgres.schema import SCHEMA
 from postgres.embedded import embedded_postgres
 from tests.integration.plugin_postgres import plugin
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -63,9 +64,11 @@ async def waiting_for_locks(url: str, count: int) -> None:
         "SELECT count(*) FROM pg_stat_activity"
         " WHERE datname = current_database() AND wait_event_type = 'Lock'"
     )
-    async with asyncio.timeout(60):
-        while await connection.fetchval(query) < count:  # noqa: ASYNC110 - only the database knows
-            await asyncio.sleep(0.02)
+
+    async def all_wait() -> bool:
+        return bool(await connection.fetchval(query) >= count)
+
+    await eventually(all_wait)
     await connection.close()
 
 
@@ -129,9 +132,11 @@ def own_cluster() -> Iterator[str]:
 
 async def answered(http: httpx.AsyncClient, status: int) -> None:
     """Wait until a write gets this status: a changed setting reaches sessions a bit later."""
-    async with asyncio.timeout(60):
-        while (await http.post(f"{A}/memories", json=WRITE)).status_code != status:  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
+
+    async def is_answered() -> bool:
+        return (await http.post(f"{A}/memories", json=WRITE)).status_code == status
+
+    await eventually(is_answered)
 
 
 async def test_a_primary_that_becomes_read_only_is_left_for_one_that_is_not(

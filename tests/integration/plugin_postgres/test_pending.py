@@ -12,6 +12,7 @@ from plugin_postgres.pending import PendingList
 from plugin_postgres.schema import SCHEMA
 from plugin_postgres.settings import Settings
 from tests.integration.plugin_postgres import plugin
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -148,6 +149,5 @@ async def test_the_plugin_merges_what_it_has_written(migrated: str) -> None:
         await client.write(
             "team:a", MemoryWrite(content="a lighthouse", kind="fact", source="agent")
         )
-        while not await watcher.fetchval(HAS_SORTED_IN):  # noqa: ASYNC110 - another process
-            await asyncio.sleep(0.02)
+        await eventually(lambda: watcher.fetchval(HAS_SORTED_IN))
     await watcher.close()

@@ -10,7 +10,8 @@ import pytest
 
 from tests.integration.recall import upstream
 from tests.integration.recall.server import Recall, recall
-from tests.integration.recall.upstream import Model, Received, chunk, event, head, until, whole
+from tests.integration.recall.upstream import Model, Received, chunk, event, head, whole
+from tests.waiting import until
 
 pytestmark = pytest.mark.anyio
 
