@@ -4,6 +4,7 @@ import json
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from math import inf
 from typing import Any
 
 import asyncpg
@@ -12,7 +13,7 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from contract import EXTENSIONS, Breaker, Extension, MemoryClient
-from conversations.embeddings import Embeddings
+from conversations import embeddings
 from conversations.index import Index
 from conversations.settings import Settings
 from conversations.statements import SCHEMA
@@ -21,9 +22,10 @@ from harness.example.store import Store
 from postgres.database import Database
 from serving.background import background
 from serving.metrics import Metrics
+from tests import timeouts
 from tests.conftest import database_url, execute
 from tests.integration.language.scripted import scripted
-from tests.waiting import eventually
+from tests.waiting import SECONDS, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -137,13 +139,24 @@ async def connection(store: str) -> AsyncIterator[asyncpg.Connection]:
     await connected.close()
 
 
+@pytest.fixture(autouse=True)
+def _one_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An embedder has all the time it needs; once it has failed, it is not asked again."""
+    monkeypatch.setattr(embeddings, "_MESSAGES_SECONDS", SECONDS)
+    monkeypatch.setattr(embeddings, "_REST_SECONDS", inf)
+
+
 @asynccontextmanager
 async def telling(
     store: str, watched: Watched, embed_url: str | None = None
 ) -> AsyncIterator[None]:
     """Send the outbox to the plugin, like a server."""
     settings = Settings(
-        dev_auth=True, database_url=store, embed_url=embed_url, embed_model=embed_url and "some"
+        dev_auth=True,
+        database_url=store,
+        embed_url=embed_url,
+        embed_model=embed_url and "some",
+        **timeouts.LIMITS,
     )
     metrics = Metrics("outbox")
     database = Database(settings, name="test", search_path=SCHEMA.name)
@@ -151,13 +164,14 @@ async def telling(
         "http://plugin",
         transport=httpx.ASGITransport(watched),
         breaker=Breaker(rest=0.5),
+        timeout=SECONDS,
     )
-    embeddings = Embeddings(settings, metrics)
+    vectors = embeddings.Embeddings(settings, metrics)
     try:
-        async with background(Index(database, client, embeddings, metrics).run):
+        async with background(Index(database, client, vectors, metrics).run):
             yield
     finally:
-        await embeddings.aclose()
+        await vectors.aclose()
         await client.aclose()
         await database.close()
 

@@ -12,6 +12,7 @@ from plugin_postgres.janitor import Janitor
 from plugin_postgres.metrics import Metrics
 from plugin_postgres.schema import SCHEMA
 from plugin_postgres.settings import Settings
+from tests import timeouts
 from tests.waiting import SECONDS, eventually
 
 pytestmark = pytest.mark.anyio
@@ -45,7 +46,7 @@ async def store(migrated: str) -> AsyncIterator[asyncpg.Connection]:
 
 @pytest.fixture
 async def janitor(migrated: str) -> AsyncIterator[Janitor]:
-    settings = Settings(database_url=migrated, janitor_batch=3)
+    settings = Settings(database_url=migrated, janitor_batch=3, **timeouts.LIMITS)
     database = Database(settings)
     await database.open()
     yield Janitor(database, Metrics(), settings)
@@ -97,7 +98,7 @@ async def test_a_locked_row_is_skipped_and_deleted_the_next_time(
 async def test_it_runs_by_itself_and_survives_a_failure(
     migrated: str, store: asyncpg.Connection, monkeypatch: Any
 ) -> None:
-    settings = Settings(database_url=migrated, janitor_interval=0.1)
+    settings = Settings(database_url=migrated, janitor_interval=0.1, **timeouts.LIMITS)
     database = Database(settings)
     await database.open()
     janitor = Janitor(database, Metrics(), settings)

@@ -53,7 +53,11 @@ async def test_a_statement_over_its_timeout_is_503_and_the_next_one_works(migrat
                 http.post(f"{A}/memories", json=WRITE),
                 http.put(A, json={"kind": "workspace"}),
             ):
-                assert "too long" in unavailable(answer)
+                # Whose clock runs out first, the store's or, a second later, ours.
+                assert unavailable(answer) in (
+                    "the store took too long",
+                    "the store did not answer in time",
+                )
             assert (await http.get("/v1/health")).status_code == 200
         assert (await http.post(f"{A}/memories", json=WRITE)).status_code == 201
 
@@ -72,10 +76,17 @@ async def waiting_for_locks(url: str, count: int) -> None:
     await connection.close()
 
 
+async def connected_search(http: httpx.AsyncClient) -> httpx.Response:
+    """A search that waits for its connection however long it takes to make one."""
+    while (answer := await http.post("/v1/search", json=SEARCH)).status_code == 503:
+        pass
+    return answer
+
+
 async def test_an_exhausted_pool_is_503_at_once_and_health_still_answers(migrated: str) -> None:
     async with plugin.http(migrated, pool_size=2, pool_timeout=2, statement_timeout=60) as http:
         async with everything_locked(migrated):
-            stuck = [asyncio.create_task(http.post("/v1/search", json=SEARCH)) for _ in range(2)]
+            stuck = [asyncio.create_task(connected_search(http)) for _ in range(2)]
             await waiting_for_locks(migrated, 2)
             answers = await asyncio.gather(
                 *(http.post("/v1/search", json=SEARCH) for _ in range(9))

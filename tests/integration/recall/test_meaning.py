@@ -27,7 +27,7 @@ def directions(body: Any) -> object:
 
 @asynccontextmanager
 async def recall_with(server: Scripted) -> AsyncIterator[MemoryStore]:
-    client = MemoryClient("http://plugin", timeout=30, transport=httpx.ASGITransport(create_app()))
+    client = MemoryClient("http://plugin", timeout=60, transport=httpx.ASGITransport(create_app()))
     embedder = Embedder(server.url, "some-model")
     try:
         yield MemoryStore(client, embedder=embedder)

@@ -360,7 +360,7 @@ class TestDeleteMany:
     ) -> None:
         await put(api, owner, "k")
         ids = []
-        async with MemoryClient(plugin_url, timeout=30) as plugin:
+        async with MemoryClient(plugin_url, timeout=60) as plugin:
             for content in ("one", "two"):
                 write = MemoryWrite(content=content, kind="fact", source="agent")
                 ids.append(str((await plugin.write(namespace_of(owner), write)).id))

@@ -333,10 +333,10 @@ def scripted_model(port: int = 0) -> Iterator[Model]:
 
     thread = threading.Thread(target=lambda: loop.run_until_complete(run()), daemon=True)
     thread.start()
-    assert ready.wait(30)
+    assert ready.wait(60)
     try:
         yield model
     finally:
         loop.call_soon_threadsafe(stopping.set)
-        thread.join(30)
+        thread.join(60)
         loop.close()
