@@ -27,7 +27,7 @@ async def test_a_long_backlog_reaches_the_plugin_that_is_back(
             "--dev-auth",
             "--listen=127.0.0.1:0",
             "--workers=2",
-            "--statement-timeout=30",
+            "--statement-timeout=60",
             f"--database-url={postgres.url}",
             f"--data-dir={tmp_path}",
             f"--plugin-url={plugin.listen}",

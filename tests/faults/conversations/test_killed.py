@@ -52,7 +52,7 @@ class Load:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        async with httpx.AsyncClient(base_url=self.address, headers=ALICE, timeout=30) as client:
+        async with httpx.AsyncClient(base_url=self.address, headers=ALICE, timeout=60) as client:
             for _ in range(CONVERSATIONS):
                 made = await client.post("/v1/user/conversations", json={})
                 self.acknowledged[made.json()["id"]] = []
@@ -89,7 +89,7 @@ class Load:
             number += 1
 
     async def _until_stored(self, path: str, body: dict[str, Any]) -> int:
-        async with httpx.AsyncClient(base_url=self.address, headers=ALICE, timeout=10) as client:
+        async with httpx.AsyncClient(base_url=self.address, headers=ALICE, timeout=60) as client:
             while True:
                 try:
                     answer = await client.post(path, json=body)
@@ -104,7 +104,7 @@ class Load:
 
     async def check(self) -> None:
         """Compare the history with what is stored."""
-        async with httpx.AsyncClient(base_url=self.address, headers=ALICE, timeout=30) as client:
+        async with httpx.AsyncClient(base_url=self.address, headers=ALICE, timeout=60) as client:
             for conversation, acknowledged in self.acknowledged.items():
                 stored = await _everything(client, conversation)
                 keys = [message["id"] for message in stored]
@@ -218,7 +218,7 @@ async def test_everything_is_killed_and_started_again(postgres: Postgres, tmp_pa
         for task in load._tasks:
             task.cancel()
         await asyncio.gather(*load._tasks, return_exceptions=True)
-        async with httpx.AsyncClient(base_url=second.address, headers=ALICE, timeout=30) as client:
+        async with httpx.AsyncClient(base_url=second.address, headers=ALICE, timeout=60) as client:
             total = 0
             for conversation, acknowledged in load.acknowledged.items():
                 stored = await _everything(client, conversation)
@@ -231,7 +231,7 @@ async def test_everything_is_killed_and_started_again(postgres: Postgres, tmp_pa
 
 
 async def test_a_follower_sees_every_character_once_while_workers_die(server: Running) -> None:
-    async with httpx.AsyncClient(base_url=server.address, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=server.address, timeout=60) as client:
         made = (await client.post("/v1/user/conversations", json={}, headers=ALICE)).json()
         talk = made["id"]
         agent = f"/v1/agent/conversations/{talk}/response"
@@ -245,7 +245,7 @@ async def test_a_follower_sees_every_character_once_while_workers_die(server: Ru
         while True:
             try:
                 async with (
-                    httpx.AsyncClient(base_url=server.address, timeout=30) as client,
+                    httpx.AsyncClient(base_url=server.address, timeout=60) as client,
                     client.stream(
                         "GET",
                         f"/v1/user/conversations/{talk}/response",
@@ -283,7 +283,7 @@ async def test_a_follower_sees_every_character_once_while_workers_die(server: Ru
         deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline:
             try:
-                async with httpx.AsyncClient(base_url=server.address, timeout=10) as client:
+                async with httpx.AsyncClient(base_url=server.address, timeout=60) as client:
                     answer = await client.post(path, json=body, headers=AGENT)
                 if answer.status_code == 200:
                     return
@@ -298,6 +298,6 @@ async def test_a_follower_sees_every_character_once_while_workers_die(server: Ru
         await record()
         await asyncio.gather(*followers)
     assert "".join(seen) == text
-    async with httpx.AsyncClient(base_url=server.address, headers=ALICE, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=server.address, headers=ALICE, timeout=60) as client:
         [stored] = await _everything(client, talk)
         assert stored["content"] == text
