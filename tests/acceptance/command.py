@@ -139,6 +139,6 @@ def told(
         timeout=SECONDS,
         check=False,
         cwd=cwd,
-        env={**os.environ, **(environment or {})},
+        env={**os.environ, **timeouts.ENVIRONMENT, **(environment or {})},
     )
     return done.returncode, done.stderr.strip().splitlines()

@@ -42,6 +42,17 @@ def said_by(process: "subprocess.Popen[str]") -> tuple[str, str]:
         process.kill()
 
 
+def says(process: "subprocess.Popen[str]", words: str) -> None:
+    """Wait until it has written this on stderr."""
+    assert process.stderr is not None
+    lines: list[str] = []
+    for line in process.stderr:
+        lines.append(line)
+        if words in line:
+            return
+    raise AssertionError("".join(lines))
+
+
 @pytest.mark.parametrize(
     ("rows", "how"),
     [(1, signal.SIGKILL), (3000, signal.SIGKILL), (2000, signal.SIGINT)],
@@ -78,13 +89,12 @@ def test_a_plugin_that_is_killed_and_comes_back_is_waited_for(
             target = TargetPlugin(plugin.listen, migrated)
             command = Command(legacy.url, plugin.listen, backfill.directory)
             process = await asyncio.to_thread(cut_off, command, target, plugin)
-            # A moment of nothing, and a new process on the same socket.
-            await asyncio.sleep(0.5)
+            await asyncio.to_thread(says, process, "slowing down: the plugin cannot be reached")
+            # A new process on the same socket.
             plugin.start()
             await plugin.ready()
             out, err = await asyncio.to_thread(said_by, process)
             assert process.returncode == 0, err
-            assert "slowing down: the plugin cannot be reached" in err
             assert f"written {ROWS:,}" in out
             assert await asyncio.to_thread(target.count) == ROWS
 
