@@ -104,12 +104,13 @@ def recall(*flags: str, **environment: str) -> Iterator[Recall]:
         running.stop()
 
 
-def be_patient(server: Recall) -> None:
+def be_patient(server: Recall, token: str = "test-management") -> None:
     """Let memory take its time: on a busy machine 250 ms are soon over. Every worker hears it."""
-    with httpx.Client(base_url=server.url, headers=MANAGEMENT, timeout=60) as client:
+    headers = {"authorization": f"Bearer {token}"}
+    with httpx.Client(base_url=server.url, headers=headers, timeout=60) as client:
         client.put("/api/settings/memory", json={"retrievalBudgetMs": 5000}).raise_for_status()
     for _ in range(8):
-        httpx.get(f"{server.url}/api/settings/memory", headers=MANAGEMENT, timeout=60)
+        httpx.get(f"{server.url}/api/settings/memory", headers=headers, timeout=60)
 
 
 @contextmanager
