@@ -1,8 +1,6 @@
 """The reference plugin conforms, through every front."""
 
 import asyncio
-import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +14,7 @@ from plugin_postgres.app import create_app
 from plugin_postgres.schema import SCHEMA
 from plugin_postgres.settings import Settings as PluginSettings
 from tests import timeouts
+from tests.acceptance.command import running
 
 # Each of the other fronts runs the same checks; a part of them shows that it reaches the plugin.
 SOME = ("health", "forget", "namespaces", "idempotency.same-id-updates-in-place")
@@ -24,27 +23,9 @@ SOME = ("health", "forget", "namespaces", "idempotency.same-id-updates-in-place"
 @pytest.fixture
 def plugin(database: str, tmp_path: Path) -> Iterator[str]:
     """The plugin as operators run it, in a process of its own."""
-    address = f"unix:{tmp_path}/p.sock"
-    command = [str(Path(sys.executable).with_name("memory-plugin-postgres"))]
-    options = ["--listen", address, "--database-url", database]
-    with (
-        (tmp_path / "log").open("w+") as log,
-        subprocess.Popen(
-            [*command, *options], stderr=log, env={**os.environ, **timeouts.ENVIRONMENT}
-        ) as process,
-    ):
-        try:
-            wait_for_the_line(tmp_path / "log", "listening", process)
-            yield address
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(timeout=60)
-
-
-def wait_for_the_line(log: Path, word: str, process: subprocess.Popen[bytes]) -> None:
-    while word not in log.read_text():
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(timeout=0.1)
+    flags = (f"--listen=unix:{tmp_path}/p.sock", f"--database-url={database}")
+    with running(*flags) as server:
+        yield server.address
 
 
 def harness(*arguments: str) -> subprocess.CompletedProcess[str]:
