@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from plugin_postgres.schema import SCHEMA
 from postgres.embedded import embedded_postgres
+from tests.waiting import SECONDS
 
 # The duration of an example says more about the machine than about the code.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -51,6 +52,14 @@ def execute(url: str, *statements: str) -> None:
 def anyio_backend() -> str:
     """Tests marked `anyio` run on asyncio only: that is what the servers run on."""
     return "asyncio"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _patience() -> Iterator[None]:
+    """A busy database is not down: what runs in this process waits for its health."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("postgres.database._HEALTH_SECONDS", SECONDS)
+        yield
 
 
 @pytest.fixture(scope="session")

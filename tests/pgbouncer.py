@@ -4,16 +4,15 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from postgres.account import account_for, as_user
+from tests.waiting import SECONDS, until
 
 PGBOUNCER = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
-SECONDS = 60
 
 
 @contextmanager
@@ -44,13 +43,15 @@ def pgbouncer(database: str, mode: str, *, pool_size: int = 30) -> Iterator[str]
             **as_user(account_for(server.parent)),
         )
         try:
-            deadline = time.monotonic() + SECONDS
-            while time.monotonic() < deadline:
-                with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                    break
-                assert process.poll() is None, "pgbouncer ended"
-                time.sleep(0.05)
+            until(lambda: _listens(port) or process.poll() is not None, "pgbouncer does not listen")
+            assert process.poll() is None, "pgbouncer ended"
             yield f"postgresql://postgres@127.0.0.1:{port}/{name}"
         finally:
             process.terminate()
             process.wait(SECONDS)
+
+
+def _listens(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), SECONDS):
+        return True
+    return False

@@ -2,7 +2,11 @@
 
 from typing import Any
 
-LIMITS: dict[str, Any] = {"pool_timeout": 30.0, "connect_timeout": 30.0, "statement_timeout": 30.0}
+from tests.waiting import SECONDS
+
+LIMITS: dict[str, Any] = dict.fromkeys(
+    ("pool_timeout", "connect_timeout", "statement_timeout"), SECONDS
+)
 ENVIRONMENT = {
     f"MEMORY_{server}_{name.upper()}": str(seconds)
     for server in ("PLUGIN", "GATEWAY", "RECALL", "CONVERSATIONS", "TOY")

@@ -15,10 +15,10 @@ from pathlib import Path
 import psutil
 
 from tests import timeouts
+from tests.waiting import SECONDS
 
 PLUGIN = "memory-plugin-postgres"
 _LISTENING = re.compile(r"""listening.*?address"?[=:]"?([^\s"]+)""")
-_SECONDS = 90
 
 
 def program(command: str) -> list[str]:
@@ -41,7 +41,7 @@ class Running:
 
     def wait_for(self, pattern: "re.Pattern[str]") -> "re.Match[str]":
         """The first line of the log from here on that matches."""
-        deadline = time.monotonic() + _SECONDS
+        deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline:
             try:
                 line = self._arriving.get(timeout=1)
@@ -77,8 +77,8 @@ class Running:
 
     def exit_code(self) -> int:
         """The exit code of a server that was told to stop."""
-        code = self.process.wait(_SECONDS)
-        self._reader.join(_SECONDS)
+        code = self.process.wait(SECONDS)
+        self._reader.join(SECONDS)
         return code
 
     def _read(self) -> None:
@@ -113,7 +113,7 @@ def running(
         if process.poll() is None:
             process.terminate()
             try:
-                process.wait(_SECONDS)
+                process.wait(SECONDS)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -136,9 +136,9 @@ def told(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=_SECONDS,
+        timeout=SECONDS,
         check=False,
         cwd=cwd,
-        env={**os.environ, **(environment or {})},
+        env={**os.environ, **timeouts.ENVIRONMENT, **(environment or {})},
     )
     return done.returncode, done.stderr.strip().splitlines()

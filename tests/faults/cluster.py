@@ -22,8 +22,8 @@ from postgres.account import Account, account_for, as_user
 from postgres.initdb import BUILTIN_LOCALE
 from postgres.initdb import initdb as make
 from postgres.programs import newest_programs, runnable_by, version_of
+from tests.waiting import SECONDS
 
-_READY_SECONDS = 60
 # What a connection attempt raises while a server is down, starting, stopping or just dead.
 NOT_SERVING = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
 
@@ -104,7 +104,7 @@ class Postgres:
 
     async def ready(self) -> float:
         """Wait until it accepts connections; returns the time, by `perf_counter`."""
-        deadline = perf_counter() + _READY_SECONDS
+        deadline = perf_counter() + SECONDS
         while True:
             try:
                 connection = await asyncpg.connect(self.url, timeout=5)
@@ -169,7 +169,7 @@ class Postgres:
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[asyncpg.Connection]:
-        connection = await asyncpg.connect(self.url, timeout=_READY_SECONDS)
+        connection = await asyncpg.connect(self.url, timeout=SECONDS)
         try:
             yield connection
         finally:
@@ -205,7 +205,7 @@ class Postgres:
 
     def _wait(self) -> None:
         if self._process is not None:
-            self._process.wait(_READY_SECONDS)
+            self._process.wait(SECONDS)
 
 
 def _is_alive(process: psutil.Process) -> bool:
@@ -259,7 +259,7 @@ async def add_standby(primary: Postgres, directory: Path) -> Postgres:
     await standby.ready()
     await primary.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
     await primary.execute("SELECT pg_reload_conf()")
-    deadline = perf_counter() + _READY_SECONDS
+    deadline = perf_counter() + SECONDS
     while not await primary.fetch(
         "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync' AND state = 'streaming'"
     ):

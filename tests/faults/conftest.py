@@ -52,14 +52,6 @@ async def plugin(postgres: Postgres) -> AsyncIterator[Plugin]:
 
 
 @pytest.fixture
-async def patient_plugin(postgres: Postgres) -> AsyncIterator[Plugin]:
-    """A plugin that waits instead of answering 503 when the machine stalls for a second."""
-    patience = ("--pool-timeout=12", "--statement-timeout=12")
-    async with running_plugin(postgres.url, *patience, listen="127.0.0.1:0") as process:
-        yield process
-
-
-@pytest.fixture
 async def tcp_plugin(postgres: Postgres) -> AsyncIterator[Plugin]:
     """Like `plugin`, on a port instead of a unix socket."""
     async with running_plugin(postgres.url, listen="127.0.0.1:0") as process:

@@ -35,7 +35,7 @@ async def assert_consistent(history: History, address: str, server: Postgres) ->
 
 async def _look_by_http(history: History, address: str) -> None:
     names = history.namespaces()
-    async with http(address, timeout=30.0) as client:
+    async with http(address) as client:
         for first in range(0, len(names), _NAMESPACES_A_LIST):
             some = names[first : first + _NAMESPACES_A_LIST]
             start = perf_counter()

@@ -18,6 +18,7 @@ import orjson
 
 from tests.faults.history import Change, History, Outcome, marks
 from tests.faults.plugin import http
+from tests.waiting import SECONDS, eventually
 
 SHARED = "team:shared"
 
@@ -61,7 +62,7 @@ class Load:
 
     addresses: Sequence[str]
     clients: int = 32
-    timeout: float = 10.0
+    timeout: float = SECONDS
     shared_memories: int = 16
     pause: float = 0.0
     mix: Mapping[str, int] = field(default_factory=lambda: MIXED)
@@ -96,6 +97,14 @@ class Load:
             if isinstance(result, BaseException) and error is None:
                 raise result
 
+    async def serves(self, times: int = 5) -> None:
+        """Wait until every client has got what it asked for this many times more."""
+        enough = {client.number: client.served + times for client in self._members}
+        await eventually(
+            lambda: all(client.served >= enough[client.number] for client in self._members),
+            "some clients are not served",
+        )
+
     @property
     def namespaces(self) -> list[str]:
         """The namespaces that some client owns now."""
@@ -111,6 +120,7 @@ class Client:
     load: Load
     shared: Sequence[str]
     stopping: bool = False
+    served: int = 0
     namespace: str = ""
     # The ids of memories that may be updated or forgotten: the last write is acknowledged.
     settled: list[str] = field(default_factory=list)
@@ -314,7 +324,9 @@ class Client:
         else:
             outcome, said, fault = _read(response)
         end = self.history.called(action, start, outcome, fault)
-        if outcome != "acknowledged":
+        if outcome == "acknowledged":
+            self.served += 1
+        else:
             await asyncio.sleep(_PAUSE)
         return Answer(outcome, start, end, said)
 

@@ -18,8 +18,9 @@ import httpx
 import psutil
 
 from contract.address import Address
+from tests import timeouts
+from tests.waiting import SECONDS
 
-_READY_SECONDS = 60
 _LISTENING = re.compile(r"listening.* address=(\S+)")
 # What must never be in the log, whatever clients and databases do.
 _ALARMS = re.compile(r"^.*(?:Traceback|exception=| ERROR | CRITICAL ).*$", re.MULTILINE)
@@ -27,7 +28,10 @@ _ALARMS = re.compile(r"^.*(?:Traceback|exception=| ERROR | CRITICAL ).*$", re.MU
 
 @dataclass
 class Plugin:
-    """One `memory-plugin-postgres`. A unix socket keeps its address across restarts."""
+    """One `memory-plugin-postgres`. A unix socket keeps its address across restarts.
+
+    It is patient: without a fault, a busy machine makes no request fail.
+    """
 
     directory: Path
     database_url: str
@@ -107,17 +111,22 @@ class Plugin:
                 stderr=log,
                 cwd=self.directory,
                 # What a killed one leaves behind goes with the directory.
-                env={**os.environ, "TMPDIR": str(self.directory), **self.environment},
+                env={
+                    **os.environ,
+                    **timeouts.ENVIRONMENT,
+                    "TMPDIR": str(self.directory),
+                    **self.environment,
+                },
             )
 
     async def ready(self) -> None:
         """Wait until health is 200."""
-        deadline = perf_counter() + _READY_SECONDS
+        deadline = perf_counter() + SECONDS
         while True:
             if _LISTENING.search(self.log, self._began):
                 with suppress(httpx.HTTPError):
                     async with http(self.address) as client:
-                        if (await client.get("/v1/health", timeout=5)).status_code == 200:
+                        if (await client.get("/v1/health")).status_code == 200:
                             return
             assert self.running, f"the plugin has stopped:\n{self.log}"
             assert perf_counter() < deadline, f"the plugin is not ready:\n{self.log}"
@@ -150,7 +159,7 @@ class Plugin:
         return []
 
 
-def http(address: str, *, timeout: float = 10.0, connections: int = 1) -> httpx.AsyncClient:
+def http(address: str, *, timeout: float = SECONDS, connections: int = 1) -> httpx.AsyncClient:
     """A client with its own connections and without retries."""
     where = Address.parse(address)
     limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)

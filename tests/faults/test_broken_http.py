@@ -13,7 +13,7 @@ from tests.faults.raw_http import Connection, request
 
 pytestmark = pytest.mark.anyio
 
-ANSWER_SECONDS = 15.0
+ANSWER_SECONDS = 60.0
 AT_ONCE = 16
 GROWTH = 16 * 2**20
 _STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
@@ -22,18 +22,15 @@ _STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
 @pytest.mark.parametrize(
     "count", [600, pytest.param(12_000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])]
 )
-async def test_broken_requests_do_no_harm(patient_plugin: Plugin, count: int) -> None:
+async def test_broken_requests_do_no_harm(tcp_plugin: Plugin, count: int) -> None:
     source = Random(random.getrandbits(64))
     # Every kind of damage at least once, before memory is measured.
-    await send_all(patient_plugin, [broken_request(source) for _ in range(count // 3)])
-    before = patient_plugin.memory
-    await send_all(patient_plugin, [broken_request(source) for _ in range(count)])
-    assert patient_plugin.memory - before < GROWTH
-    assert patient_plugin.alarms[:3] == []
-    connection = await Connection.open(patient_plugin.address)
-    await connection.send(request("GET", "/v1/health"))
-    assert (await connection.answer()).status == 200
-    connection.close()
+    await send_all(tcp_plugin, [broken_request(source) for _ in range(count // 3)])
+    before = tcp_plugin.memory
+    await send_all(tcp_plugin, [broken_request(source) for _ in range(count)])
+    assert tcp_plugin.memory - before < GROWTH
+    assert tcp_plugin.alarms[:3] == []
+    await tcp_plugin.ready()
 
 
 async def send_all(plugin: Plugin, requests: list[bytes]) -> None:

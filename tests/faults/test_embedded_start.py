@@ -13,14 +13,13 @@ import pytest
 from postgres.embedded import embedded_postgres
 from tests.integration.postgres.server import (
     FAST,
-    SECONDS,
     ask,
     new_directory,
     nothing_runs,
     postmaster,
     started,
-    wait_until,
 )
+from tests.waiting import SECONDS, until
 
 
 @pytest.fixture
@@ -52,7 +51,7 @@ def test_a_stop_does_not_wait_for_a_server_that_does_not_become_ready(
     """As during the recovery of a long log after a crash."""
     (data_dir / "postgres" / "postmaster.pid").unlink(missing_ok=True)
     process = started(data_dir)
-    wait_until((data_dir / "postgres" / "postmaster.pid").exists, "it does not start")
+    until((data_dir / "postgres" / "postmaster.pid").exists, "it does not start")
     psutil.Process(postmaster(data_dir)).suspend()
     os.kill(process.pid, order)
     process.wait(SECONDS)

@@ -12,11 +12,11 @@ from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
 
 import contract
-from tests.faults.plugin import Plugin, http
+from tests.faults.plugin import Plugin
 
 pytestmark = pytest.mark.anyio
 
-ANSWER_SECONDS = 15.0
+ANSWER_SECONDS = 60.0
 GROWTH = 16 * 2**20
 CHECKS = [not_a_server_error, status_code_conformance, response_schema_conformance]
 
@@ -24,16 +24,15 @@ CHECKS = [not_a_server_error, status_code_conformance, response_schema_conforman
 @pytest.mark.parametrize(
     "cases", [140, pytest.param(20_000, marks=[pytest.mark.slow, pytest.mark.timeout(3600)])]
 )
-async def test_generated_requests_do_no_harm(patient_plugin: Plugin, cases: int) -> None:
-    fuzzer = Fuzzer(patient_plugin.address)
+async def test_generated_requests_do_no_harm(tcp_plugin: Plugin, cases: int) -> None:
+    fuzzer = Fuzzer(tcp_plugin.address)
     await asyncio.to_thread(fuzzer.send_cases, cases // 10)
-    before = patient_plugin.memory
+    before = tcp_plugin.memory
     await asyncio.to_thread(fuzzer.send_cases, cases)
     assert fuzzer.sent >= cases
-    assert patient_plugin.memory - before < GROWTH
-    assert patient_plugin.alarms == []
-    async with http(patient_plugin.address) as client:
-        assert (await client.get("/v1/health")).status_code == 200
+    assert tcp_plugin.memory - before < GROWTH
+    assert tcp_plugin.alarms == []
+    await tcp_plugin.ready()
 
 
 class Fuzzer:

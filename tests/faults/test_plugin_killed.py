@@ -1,6 +1,5 @@
 """kill -9 of the plugin under load: no acknowledged write may be lost."""
 
-import asyncio
 import os
 import random
 import signal
@@ -12,7 +11,7 @@ from tests.faults.cluster import Postgres
 from tests.faults.consistency import assert_consistent
 from tests.faults.load import Load
 from tests.faults.plugin import Plugin, running_plugin
-from tests.faults.recovery import until
+from tests.waiting import SECONDS, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -22,15 +21,16 @@ async def test_what_was_acknowledged_survives_and_the_rest_can_be_repeated(
     plugin: Plugin, postgres: Postgres, kills: int
 ) -> None:
     async with Load([plugin.address]) as load:
-        for _ in range(kills):
-            await asyncio.sleep(random.uniform(0.1, 1.0))
+        killed = 0
+        # Until a kill has met a request under way, and a write had to be repeated.
+        while killed < kills or not (load.history.count("reset") and load.history.repeats):
+            await load.serves(random.randint(1, 20))
             plugin.kill()
             plugin.start()
             await plugin.ready()
-        await asyncio.sleep(0.5)
+            await load.serves(1)
+            killed += 1
     await assert_consistent(load.history, plugin.address, postgres)
-    assert load.history.count("reset") > 0, "no kill met a request under way"
-    assert load.history.repeats > 0, "no write had to be repeated"
     assert plugin.alarms == []
 
 
@@ -39,9 +39,9 @@ async def test_a_killed_worker_is_replaced_and_loses_nothing(postgres: Postgres)
     async with running_plugin(postgres.url, "--workers=2") as plugin:
         async with Load([plugin.address]) as load:
             for _ in range(5):
-                await asyncio.sleep(random.uniform(0.3, 1.0))
+                await load.serves(random.randint(5, 20))
                 random.choice(_workers(plugin)).kill()
-                await until(lambda: len(_workers(plugin)) == 2, "a worker is missing")
+                await eventually(lambda: len(_workers(plugin)) == 2, "a worker is missing")
         await assert_consistent(load.history, plugin.address, postgres)
 
 
@@ -52,13 +52,13 @@ async def test_a_plugin_whose_first_process_was_killed_can_be_started_again(
     async with running_plugin(postgres.url, "--workers=2") as plugin:
         orphans = _workers(plugin)
         async with Load([plugin.address]) as load:
-            await asyncio.sleep(0.5)
+            await load.serves()
             os.kill(plugin.pid, signal.SIGKILL)
-            await plugin.exit_code(60)
-            await until(lambda: not any(map(_serves, orphans)), "workers without a parent")
+            await plugin.exit_code(SECONDS)
+            await eventually(lambda: not any(map(_serves, orphans)), "workers without a parent")
             plugin.start()
             await plugin.ready()
-            await asyncio.sleep(0.5)
+            await load.serves()
         await assert_consistent(load.history, plugin.address, postgres)
 
 

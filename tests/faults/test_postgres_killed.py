@@ -1,4 +1,4 @@
-"""PostgreSQL dies, restarts or cuts its connections: 503 meanwhile, recovery within 5 seconds."""
+"""PostgreSQL dies, restarts or cuts its connections: 503 meanwhile, and recovery by itself."""
 
 import asyncio
 import random
@@ -10,20 +10,21 @@ from tests.faults.cluster import Postgres
 from tests.faults.consistency import assert_consistent
 from tests.faults.load import Load
 from tests.faults.plugin import Plugin
-from tests.faults.recovery import assert_recovers, until
+from tests.faults.recovery import assert_recovers
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
-
-SECONDS = 60.0
 
 
 async def take_down(load: Load, server: Postgres, *, kill: bool) -> None:
     """An outage until a client has noticed, and the recovery."""
     down = perf_counter()
     await asyncio.to_thread(server.kill if kill else server.stop)
-    await until(lambda: load.history.count("unavailable", since=down) > 0, "nobody is told 503")
+    await eventually(
+        lambda: load.history.count("unavailable", since=down) > 0, "nobody is told 503"
+    )
     server.start()
-    await assert_recovers(load.history, since=await server.ready(), within=SECONDS)
+    await assert_recovers(load.history, since=await server.ready())
 
 
 @pytest.mark.parametrize(
@@ -40,10 +41,10 @@ async def test_the_plugin_says_503_and_recovers_without_a_restart(
     random.shuffle(faults)
     async with Load([plugin.address]) as load:
         for fault in faults:
-            await asyncio.sleep(random.uniform(0.2, 0.8))
+            await load.serves(random.randint(2, 20))
             if fault == "cut":
                 assert await postgres.terminate_clients("memory-plugin-postgres") > 0
-                await assert_recovers(load.history, since=perf_counter(), within=SECONDS)
+                await assert_recovers(load.history, since=perf_counter())
             else:
                 await take_down(load, postgres, kill=fault == "kill")
     assert plugin.running

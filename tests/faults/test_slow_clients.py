@@ -1,8 +1,8 @@
-"""Slow and misbehaving clients: all others are served at the same speed."""
+"""Slow and misbehaving clients: all others are served as before."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from statistics import median
 from time import perf_counter
 
@@ -17,6 +17,10 @@ from tests.faults.raw_http import Connection, open_many, request
 pytestmark = pytest.mark.anyio
 
 WRITE = "/v1/namespaces/workspace:1/memories"
+# How often each of the others is served meanwhile: nobody who is starved gets that far.
+TIMES = 50
+# In a shorter time, latency mostly reflects other work on the machine.
+LONG_SECONDS = 10.0
 # The machine is shared: twice as slow is noise, ten times as slow means that clients are starved.
 SAME_SPEED = 2.0
 # A burst of other work spoils one comparison; starved clients are slow in all of them.
@@ -71,28 +75,34 @@ async def dripping(address: str) -> AsyncIterator[None]:
         connection.close()
 
 
-@pytest.mark.parametrize("rude", [idle, half_sent, dripping])
-@pytest.mark.parametrize("seconds", [1.0, pytest.param(10.0, marks=pytest.mark.slow)])
-async def test_others_are_served_at_the_same_speed(
-    patient_plugin: Plugin, postgres: Postgres, rude: object, seconds: float
-) -> None:
-    assert callable(rude)
-    async with Load([patient_plugin.address], clients=8) as load:
-        await asyncio.sleep(0.5)
-        slowdowns: list[float] = []
-        while len(slowdowns) < ATTEMPTS and min(slowdowns, default=SAME_SPEED) >= SAME_SPEED:
-            before = await typical_latency(load, seconds)
-            async with rude(patient_plugin.address):
-                during = await typical_latency(load, seconds)
-                newcomer = await Connection.open(patient_plugin.address)
-                await newcomer.send(request("GET", "/v1/health"))
-                assert (await newcomer.answer()).status == 200
-                newcomer.close()
-            slowdowns.append(during / before)
-    assert min(slowdowns) < SAME_SPEED, slowdowns
-    await assert_consistent(load.history, patient_plugin.address, postgres)
+Rude = Callable[[str], AbstractAsyncContextManager[None]]
+RUDE: list[Rude] = [idle, half_sent, dripping]
+
+
+@pytest.mark.parametrize("rude", RUDE)
+async def test_others_are_served(tcp_plugin: Plugin, postgres: Postgres, rude: Rude) -> None:
+    async with Load([tcp_plugin.address], clients=8) as load, rude(tcp_plugin.address):
+        await load.serves(TIMES)
+        newcomer = await Connection.open(tcp_plugin.address)
+        await newcomer.send(request("POST", "/v1/search", {"namespaces": ["workspace:1"]}))
+        assert (await newcomer.answer()).status == 200
+        newcomer.close()
+    await assert_consistent(load.history, tcp_plugin.address, postgres)
     assert load.history.count("acknowledged") == len(load.history.calls)
-    assert patient_plugin.alarms == []
+    assert tcp_plugin.alarms == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rude", RUDE)
+async def test_others_are_served_at_the_same_speed(tcp_plugin: Plugin, rude: Rude) -> None:
+    slowdowns: list[float] = []
+    async with Load([tcp_plugin.address], clients=8) as load:
+        await load.serves()
+        while len(slowdowns) < ATTEMPTS and min(slowdowns, default=SAME_SPEED) >= SAME_SPEED:
+            before = await typical_latency(load)
+            async with rude(tcp_plugin.address):
+                slowdowns.append(await typical_latency(load) / before)
+    assert min(slowdowns) < SAME_SPEED, slowdowns
 
 
 async def test_a_body_that_never_ends_is_refused_and_not_kept(tcp_plugin: Plugin) -> None:
@@ -108,10 +118,10 @@ async def test_a_body_that_never_ends_is_refused_and_not_kept(tcp_plugin: Plugin
 
     pouring = asyncio.create_task(pour())
     try:
-        reply = await asyncio.wait_for(connection.answer(), 30)
+        reply = await asyncio.wait_for(connection.answer(), 60)
         assert (reply.status, reply.code) == (413, "bad_request")
         with suppress(ConnectionError):
-            await asyncio.wait_for(pouring, 30)
+            await asyncio.wait_for(pouring, 60)
         assert tcp_plugin.memory - before < 32 * 2**20
         assert tcp_plugin.alarms == []
     finally:
@@ -119,11 +129,9 @@ async def test_a_body_that_never_ends_is_refused_and_not_kept(tcp_plugin: Plugin
         connection.close()
 
 
-async def typical_latency(load: Load, seconds: float) -> float:
-    """The median over the calls of the next `seconds` seconds."""
+async def typical_latency(load: Load) -> float:
+    """The median over the calls of the next seconds."""
     start = perf_counter()
-    waits: list[float] = []
-    while not waits:  # a machine may stall
-        await asyncio.sleep(seconds)
-        waits = [c.end - c.start for c in load.history.calls if c.start >= start]
-    return median(waits)
+    await asyncio.sleep(LONG_SECONDS)
+    await load.serves(1)
+    return median(c.end - c.start for c in load.history.calls if c.start >= start)

@@ -10,11 +10,10 @@ from tests.faults.cluster import Postgres, add_standby, directory
 from tests.faults.consistency import assert_consistent
 from tests.faults.load import Load
 from tests.faults.plugin import running_plugin
-from tests.faults.recovery import assert_recovers, until
+from tests.faults.recovery import assert_recovers
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
-
-SECONDS = 60.0
 
 
 @pytest.fixture
@@ -36,18 +35,18 @@ async def test_writes_continue_on_the_new_primary_and_nothing_is_lost(
 ) -> None:
     async with running_plugin(both(postgres, standby)) as plugin:
         async with Load([plugin.address]) as load:
-            await asyncio.sleep(1)
+            await load.serves()
             await asyncio.to_thread(postgres.kill)
+            killed = perf_counter()
+            await eventually(
+                lambda: load.history.count("unavailable", since=killed) > 100, "nobody is told 503"
+            )
             # Nothing is read from the standby before it is promoted, because it may lag.
-            await asyncio.sleep(0.7)
-            failed_over = perf_counter()
-            answered = [c for c in load.history.calls if c.start > failed_over - 0.4]
-            assert not [c for c in answered if c.outcome == "acknowledged"]
+            assert load.history.count("acknowledged", since=killed) == 0
             await asyncio.to_thread(standby.promote)
-            await assert_recovers(load.history, since=perf_counter(), within=SECONDS)
-            await asyncio.sleep(0.5)
+            await assert_recovers(load.history, since=perf_counter())
+            await load.serves()
         assert plugin.running
-        assert load.history.count("acknowledged", since=failed_over) > 0
         await assert_consistent(load.history, plugin.address, standby)
         assert load.history.count("reset") == load.history.count("unreachable") == 0
         assert plugin.alarms == []
@@ -62,14 +61,15 @@ def refused_writes(load: Load, since: float) -> int:
 async def test_a_write_that_the_standby_did_not_get_is_not_acknowledged(
     postgres: Postgres, standby: Postgres
 ) -> None:
-    async with running_plugin(both(postgres, standby), "--statement-timeout=1") as plugin:
+    impatience = ("--statement-timeout=1", "--pool-timeout=1")
+    async with running_plugin(both(postgres, standby), *impatience) as plugin:
         async with Load([plugin.address], clients=4) as load:
-            await asyncio.sleep(0.3)
+            await load.serves()
             standby.freeze()
             stalled = perf_counter()
-            await until(lambda: refused_writes(load, stalled) > 0, "nobody is told 503")
+            await eventually(lambda: refused_writes(load, stalled) > 0, "nobody is told 503")
             await asyncio.to_thread(postgres.kill)
             standby.thaw()
             await asyncio.to_thread(standby.promote)
-            await assert_recovers(load.history, since=perf_counter(), within=SECONDS)
+            await assert_recovers(load.history, since=perf_counter())
         await assert_consistent(load.history, plugin.address, standby)

@@ -8,7 +8,7 @@ from tests.faults.cluster import Postgres
 from tests.faults.consistency import assert_consistent
 from tests.faults.load import MIXED, SHARED, Load
 from tests.faults.plugin import running_plugin
-from tests.faults.recovery import until
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -20,17 +20,16 @@ SAME_IDS = {"write_shared": 80, "write_shared_batch": 5, "read_shared": 15}
 async def test_one_row_per_id_with_the_last_acknowledged_content(
     postgres: Postgres, mix: dict[str, int], seconds: float
 ) -> None:
-    flags = ("--workers=2", "--pool-timeout=60", "--statement-timeout=60")
     async with (
-        running_plugin(postgres.url, *flags) as one,
-        running_plugin(postgres.url, *flags) as other,
+        running_plugin(postgres.url, "--workers=2") as one,
+        running_plugin(postgres.url, "--workers=2") as other,
     ):
         addresses = [one.address, other.address]
         # A permanent block between writers would show as a timeout.
-        async with Load(addresses, clients=100, mix=mix, shared_memories=20, timeout=60.0) as load:
+        async with Load(addresses, clients=100, mix=mix, shared_memories=20) as load:
             await asyncio.sleep(seconds)
             # On a busy machine that may be before the first write.
-            await until(lambda: len(load.history.keys_of(SHARED)) == 20, "few shared writes")
+            await eventually(lambda: len(load.history.keys_of(SHARED)) == 20, "few shared writes")
         for address in addresses:
             await assert_consistent(load.history, address, postgres)
         # No write was refused: writers of the same rows must not block each other permanently.

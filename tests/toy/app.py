@@ -69,7 +69,7 @@ class Notes:
         return JSONResponse({"id": key, "worker": os.getpid()}, 201)
 
     async def slow(self, _: Request) -> Response:
-        await self._database.fetchval("SELECT pg_sleep(1)")
+        await self._database.fetchval("SELECT pg_advisory_xact_lock(1) IS NULL")
         return JSONResponse({})
 
     async def fail(self, _: Request) -> Response:

@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tests import timeouts
-
-PATIENCE = 100.0
+from tests.waiting import SECONDS, until
 
 
 class Gateway:
@@ -47,11 +45,9 @@ class Gateway:
                 stdin=subprocess.DEVNULL,
                 env={**os.environ, **timeouts.ENVIRONMENT},
             )
-        until = time.monotonic() + PATIENCE
-        while b"listening" not in log.read_bytes():
-            assert self._process.poll() is None, log.read_text()
-            assert time.monotonic() < until, log.read_text()
-            time.sleep(0.05)
+        process = self._process
+        until(lambda: b"listening" in log.read_bytes() or process.poll() is not None)
+        assert process.poll() is None, log.read_text()
 
     def kill(self) -> None:
         """Kill it, as in a power failure."""
@@ -63,7 +59,7 @@ class Gateway:
     def stop(self) -> None:
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(timeout=PATIENCE)
+            self._process.wait(timeout=SECONDS)
             self._process = None
 
     def new_user(self, user_id: str) -> str:
@@ -81,7 +77,7 @@ class Gateway:
             request.data = json.dumps(body).encode()
         if who is not None:
             request.add_header("Authorization", f"Basic {base64.b64encode(who.encode()).decode()}")
-        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+        with urllib.request.urlopen(request, timeout=SECONDS) as answer:
             return dict(json.loads(answer.read() or b"{}"))
 
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from tests.integration.backfill.command import Command
+from tests.waiting import SECONDS
 
 
 def start(command: Command, *arguments: str) -> subprocess.Popen[str]:
@@ -29,5 +30,5 @@ def start(command: Command, *arguments: str) -> subprocess.Popen[str]:
 def run(command: Command, *arguments: str) -> tuple[int, str, str]:
     """Exit code, stdout, stderr."""
     process = start(command, *arguments)
-    out, err = process.communicate(timeout=100)
+    out, err = process.communicate(timeout=SECONDS)
     return process.returncode, out, err

@@ -3,7 +3,6 @@
 import asyncio
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,6 +13,7 @@ from tests.acceptance.backfill.target import TargetPlugin
 from tests.faults.plugin import Plugin, running_plugin
 from tests.integration.backfill.command import Command
 from tests.integration.backfill.legacy import LegacyDatabase, query_database
+from tests.waiting import SECONDS, until
 
 ROWS = 5000
 
@@ -26,11 +26,8 @@ def half_done(
     with target.stalling_at(rows):
         process = shell.start(command, "-apply", "--concurrency", "1")
         try:
-            deadline = time.monotonic() + 60
-            while not target.is_stalled():
-                assert process.poll() is None, process.communicate()
-                assert time.monotonic() < deadline
-                time.sleep(0.02)
+            until(lambda: target.is_stalled() or process.poll() is not None, "it is not stalled")
+            assert process.poll() is None, process.communicate()
             yield process
         except BaseException:
             process.kill()
@@ -40,9 +37,20 @@ def half_done(
 def said_by(process: "subprocess.Popen[str]") -> tuple[str, str]:
     """What it wrote on stdout and stderr by its end."""
     try:
-        return process.communicate(timeout=60)
+        return process.communicate(timeout=SECONDS)
     finally:
         process.kill()
+
+
+def says(process: "subprocess.Popen[str]", words: str) -> None:
+    """Wait until it has written this on stderr."""
+    assert process.stderr is not None
+    lines: list[str] = []
+    for line in process.stderr:
+        lines.append(line)
+        if words in line:
+            return
+    raise AssertionError("".join(lines))
 
 
 @pytest.mark.parametrize(
@@ -81,13 +89,12 @@ def test_a_plugin_that_is_killed_and_comes_back_is_waited_for(
             target = TargetPlugin(plugin.listen, migrated)
             command = Command(legacy.url, plugin.listen, backfill.directory)
             process = await asyncio.to_thread(cut_off, command, target, plugin)
-            # A moment of nothing, and a new process on the same socket.
-            await asyncio.sleep(0.5)
+            await asyncio.to_thread(says, process, "slowing down: the plugin cannot be reached")
+            # A new process on the same socket.
             plugin.start()
             await plugin.ready()
             out, err = await asyncio.to_thread(said_by, process)
             assert process.returncode == 0, err
-            assert "slowing down: the plugin cannot be reached" in err
             assert f"written {ROWS:,}" in out
             assert await asyncio.to_thread(target.count) == ROWS
 

@@ -11,8 +11,8 @@ from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
 from conversations.document import openapi
+from tests.waiting import SECONDS
 
-SECONDS = 60.0
 AGENTS = {"bot": "bot-key-1", "other": "other-key-2"}
 _BASE = "urn:conversations"
 

@@ -17,8 +17,9 @@ from conversations.access import Level
 from conversations.document import openapi
 from tests.acceptance.command import running
 from tests.acceptance.conversations.conftest import COMMAND, KEYS
-from tests.acceptance.conversations.people import AGENTS, SECONDS, check_answer, client_of, fresh
+from tests.acceptance.conversations.people import AGENTS, check_answer, client_of, fresh
 from tests.conftest import database_url, execute
+from tests.waiting import SECONDS
 
 SECRET = "a secret of more than thirty-two bytes"
 METHODS = ("get", "post", "patch", "delete")

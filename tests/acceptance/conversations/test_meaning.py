@@ -12,10 +12,11 @@ import pytest
 
 from tests.acceptance.command import running
 from tests.acceptance.conversations.conftest import COMMAND
-from tests.acceptance.conversations.people import SECONDS, User, fresh
+from tests.acceptance.conversations.people import User, fresh
 from tests.acceptance.conversations.test_search import SEARCH, wait_until_indexed
 from tests.conftest import database_url, execute
 from tests.integration.language.scripted import Scripted, scripted
+from tests.waiting import until
 
 PETS = ("cat", "kitten", "dog")
 MONEY = ("invoice", "tax", "bill")
@@ -92,10 +93,12 @@ def place(
 
 def by_meaning(user: User, query: str) -> Any:
     """Repeat a search until the embedder was in time: the server does not wait for it for long."""
-    deadline = time.monotonic() + SECONDS
-    while not (answer := user.post(SEARCH, {"query": query}, 200))["data"]:
-        assert time.monotonic() < deadline, "the embedder is never in time"
-    return answer
+
+    def answer() -> Any:
+        found = user.post(SEARCH, {"query": query}, 200)
+        return found if found["data"] else None
+
+    return until(answer, "the embedder is never in time")
 
 
 def test_a_query_is_searched_by_meaning_or_by_words_while_the_embedder_fails(

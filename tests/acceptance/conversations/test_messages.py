@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from tests.acceptance.command import Running
-from tests.acceptance.conversations.people import SECONDS, Agent, Talk, User
+from tests.acceptance.conversations.people import Agent, Talk, User
+from tests.waiting import SECONDS
 
 
 def listed(user: User, talk: Talk, query: str = "") -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ import redis
 
 from tests.acceptance.command import Running, running
 from tests.acceptance.conversations.conftest import COMMAND, KEYS, make_older
-from tests.acceptance.conversations.people import SECONDS, Agent, User
+from tests.acceptance.conversations.people import Agent, User
 
 # The same tests, on the server of this module.
 from tests.acceptance.conversations.test_responses import (  # noqa: F401
@@ -33,6 +33,7 @@ from tests.acceptance.conversations.test_responses import (  # noqa: F401
     test_ruling_41_silence_aborts_and_keeps_the_text,
 )
 from tests.conftest import database_url, execute
+from tests.waiting import until
 
 REDIS = shutil.which("redis-server")
 pytestmark = pytest.mark.skipif(REDIS is None, reason="redis-server is not installed")
@@ -48,10 +49,7 @@ class Redis:
             cwd=folder,
             stdout=subprocess.DEVNULL,
         )
-        deadline = time.monotonic() + SECONDS
-        while not self.socket.exists():
-            assert time.monotonic() < deadline, "redis-server does not start"
-            time.sleep(0.05)
+        until(self.socket.exists, "redis-server does not start")
 
     @property
     def url(self) -> str:
@@ -148,7 +146,6 @@ def test_a_redis_that_does_not_answer_is_503_and_comes_back(
         alice.say(talk, "still here")
     finally:
         os.kill(redis_server.process.pid, signal.SIGCONT)
-    deadline = time.monotonic() + SECONDS
-    while bot.send("POST", answer.path, json={"content": "two", "offset": 3}).status_code == 503:
-        assert time.monotonic() < deadline
+    again = {"content": "two", "offset": 3}
+    until(lambda: bot.send("POST", answer.path, json=again).status_code != 503, "it stays away")
     assert alice.get(f"{talk.user}/response?stream=false")["content"] == "onetwo"

@@ -13,8 +13,9 @@ import pytest
 
 from tests.acceptance.command import Running, running
 from tests.acceptance.conversations.conftest import COMMAND, KEYS
-from tests.acceptance.conversations.people import SECONDS, Agent, Talk, User, fresh
+from tests.acceptance.conversations.people import Agent, Talk, User, fresh
 from tests.conftest import database_url, execute
+from tests.waiting import SECONDS
 
 
 class Event:

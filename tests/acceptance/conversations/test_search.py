@@ -1,7 +1,6 @@
 """Rulings 34 to 36: search, on the plugin and without it."""
 
 import asyncio
-import time
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -11,8 +10,9 @@ import pytest
 
 from tests.acceptance.command import running
 from tests.acceptance.conversations.conftest import COMMAND, KEYS
-from tests.acceptance.conversations.people import SECONDS, Agent, User, fresh
+from tests.acceptance.conversations.people import Agent, User, fresh
 from tests.conftest import database_url, execute
+from tests.waiting import until
 
 SEARCH = "/v1/user/search/messages"
 
@@ -32,11 +32,8 @@ def fetch_value(url: str, query: str) -> Any:
 
 def wait_until_indexed(store: str) -> None:
     """Until the plugin has been told everything."""
-    deadline = time.monotonic() + SECONDS
     waiting = "SELECT count(*) FROM memory_conversations.outbox WHERE NOT refused"
-    while fetch_value(store, waiting):
-        assert time.monotonic() < deadline, "the outbox is not emptied"
-        time.sleep(0.05)
+    until(lambda: not fetch_value(store, waiting), "the outbox is not emptied")
 
 
 def test_ruling_34_only_what_one_may_see_now(
@@ -149,8 +146,8 @@ def test_ruling_36_found_from_the_answer_on_and_gone_with_the_deletion(
         alice.say(talk, f"number {number} {word}")
         assert alice.finds(word) == [f"number {number} {word}"]
     wait_until_indexed(store)
-    answer = alice.post(SEARCH, {"query": word}, 200)
-    assert answer["backend"] == "plugin"
+    # Unless the plugin is late, which is nobody's fault on a busy machine.
+    until(lambda: alice.post(SEARCH, {"query": word}, 200)["backend"] == "plugin")
     alice.delete(talk.user)
     assert alice.finds("number") == []
 

@@ -8,7 +8,8 @@ import httpx
 import pytest
 
 from tests.acceptance.command import Running
-from tests.acceptance.conversations.people import SECONDS, User
+from tests.acceptance.conversations.people import User
+from tests.waiting import SECONDS
 
 TRANSFERS = "/v1/user/ownership-transfers"
 

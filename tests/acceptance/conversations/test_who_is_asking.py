@@ -7,7 +7,8 @@ import httpx
 import pytest
 
 from tests.acceptance.command import Running
-from tests.acceptance.conversations.people import AGENTS, SECONDS, Agent, Person, User
+from tests.acceptance.conversations.people import AGENTS, Agent, Person, User
+from tests.waiting import SECONDS
 
 
 def test_ruling_01_a_user_endpoint_needs_a_token_and_ignores_an_api_key(

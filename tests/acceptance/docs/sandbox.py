@@ -1,8 +1,8 @@
 """Runs the commands of a page as a reader would type them, in one shell, in an empty directory.
 
 What a test cannot use as it is on the page is replaced: addresses by free ports, databases by
-existing ones, the harness's timeout and recall's time for retrieval by longer ones, because a test
-machine may be busy. Everything else runs literally.
+existing ones, the timeouts of the harness and of servers and recall's time for retrieval by longer
+ones, because a test machine may be busy. Everything else runs literally.
 """
 
 import os
@@ -18,7 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from postgres.programs import program
+from tests import timeouts
 from tests.unit.docs.pages import ROOT, Fence, Page
+from tests.waiting import SECONDS
 
 LEGACY_URL = "postgres://app:secret@legacy-db/app"
 MEMORY_URL = "postgres://memory:secret@memory-db/memory"
@@ -63,8 +65,11 @@ def _steady(text: str) -> str:
 class Sandbox:
     """An empty directory with the repository in it, and addresses that nobody else uses."""
 
-    def __init__(self, directory: Path, databases: dict[str, str]) -> None:
+    def __init__(
+        self, directory: Path, databases: dict[str, str], stopping_seconds: float = SECONDS
+    ) -> None:
         self.directory = directory
+        self._stopping_seconds = stopping_seconds
         for name in (
             "docs",
             "contract",
@@ -89,9 +94,11 @@ class Sandbox:
             "mktemp -d": 'mktemp -d "$SANDBOX/XXXXXX"',
             "memory-harness run ": "memory-harness run --timeout 60 ",
             "--memory-plugin-url ": "--memory-plugin-timeout 60 --memory-plugin-url ",
+            **{f"--retry {seconds} ": "--retry 500 " for seconds in (20, 30, 60)},
         }
         self._environment = {
             **os.environ,
+            **timeouts.ENVIRONMENT,
             # Our commands, then psql and pg_dump of the embedded server's own version.
             "PATH": os.pathsep.join(
                 [str(Path(sys.executable).parent), str(program("psql").parent), os.environ["PATH"]]
@@ -113,7 +120,9 @@ class Sandbox:
         """
         fences = [f for f in page.fences if f.language in RUNNABLE and not f.static]
         blocks = [_script(fence) for fence in fences]
-        self.execute("\n".join([*blocks, _nothing_listens(self._ports)]), seconds)
+        self.execute(
+            "\n".join([*blocks, _nothing_listens(self._ports, self._stopping_seconds)]), seconds
+        )
         consoles = [fence for fence in fences if fence.language == "console"]
         return [printed for fence in consoles for printed in self._printed(fence)]
 
@@ -212,12 +221,12 @@ def _output(fence: Fence, number: int) -> str:
     return f"printed-{fence.line}-{number}"
 
 
-def _nothing_listens(ports: list[int]) -> str:
-    """Waits a little for servers that were told to stop."""
+def _nothing_listens(ports: list[int], seconds: float) -> str:
+    """Waits for servers that were told to stop."""
     addresses = " ".join(f"/dev/tcp/127.0.0.1/{port}" for port in ports)
     return f"""
 echo '@@ stopping what the page has started' >&2
-for _ in {{1..100}}; do
+for _ in {{1..{round(seconds * 10)}}}; do
   left=$(for it in {addresses}; do (: <> $it) 2> /dev/null && echo $it || true; done)
   [ -z "$left" ] && wait && exit 0
   sleep 0.1

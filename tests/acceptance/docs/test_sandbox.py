@@ -6,6 +6,7 @@ import pytest
 
 from tests.acceptance.docs.sandbox import Printed, Sandbox
 from tests.unit.docs.pages import Fence, Page
+from tests.waiting import SECONDS
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,7 @@ def test_times_rates_scores_and_what_is_left_out_may_differ(shown: str, printed:
 def test_each_command_of_a_block_is_compared_with_what_follows_it(tmp_path: Path) -> None:
     text = "$ echo one; (exit 3)\n…\n$ echo $?\n4\n"
     page = Page(tmp_path, [Fence("page", 1, "console", (), text)])
-    first, second = Sandbox(tmp_path, {}).run(page, 60)
+    first, second = Sandbox(tmp_path, {}).run(page, SECONDS)
     assert first.agrees()
     assert second.printed == "3\n"
     assert not second.agrees()
@@ -49,4 +50,4 @@ def test_a_page_that_leaves_its_server_running_fails(tmp_path: Path) -> None:
     wait = "curl -sf --retry 60 --retry-connrefused --retry-delay 1 127.0.0.1:9100/v1/health\n"
     page = Page(tmp_path, [Fence("page", 1, "bash", (), serve + wait)])
     with pytest.raises(AssertionError, match="leaves a server running"):
-        Sandbox(tmp_path, {}).run(page, 60)
+        Sandbox(tmp_path, {}, stopping_seconds=0.5).run(page, SECONDS)

@@ -4,8 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,20 +13,13 @@ import psutil
 import pytest
 
 from tests.acceptance.command import Running, running
+from tests.waiting import SECONDS, until
 
 COMMAND = "memory-gateway"
-SECONDS = 90.0
 
 
 def started(data_dir: Path, *flags: str) -> Any:
     return running("--listen=127.0.0.1:0", f"--data-dir={data_dir}", *flags, command=COMMAND)
-
-
-def until(happened: Callable[[], object]) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not happened():
-        assert time.monotonic() < deadline, "it does not happen"
-        time.sleep(0.05)
 
 
 def plugin_of(gateway: Running) -> psutil.Process | None:

@@ -15,7 +15,7 @@ AREAS = sorted({mutant.area for mutant in MUTANTS})
 
 async def run_mutant(mutant: Mutant, slots: asyncio.Semaphore) -> Report:
     async with slots:
-        return await run_async(mutant.build(), Settings(only=mutant.killed_by, timeout=20))
+        return await run_async(mutant.build(), Settings(only=mutant.killed_by, timeout=60))
 
 
 def survived(mutant: Mutant, report: Report) -> list[str]:

@@ -3,9 +3,10 @@
 import signal
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import Callable
 
+import psutil
 import pytest
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,6 +15,7 @@ from contract import SearchRequest
 from harness import Settings
 from harness.example import ExamplePlugin, Store, create_app
 from tests.integration.backfill.example import serving
+from tests.waiting import SECONDS, until
 
 pytest_plugins = ["pytester"]
 
@@ -173,22 +175,39 @@ def test_only_the_selected_checks_reach_the_plugin(run: Run) -> None:
     assert not any(queries)
 
 
+class Held(ExamplePlugin):
+    """Does not answer whoever wants a sixth namespace."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self.is_asked = threading.Event()
+
+    async def put_namespace(self, request: Request) -> Response:
+        if len(self.store.spaces) == 5:
+            self.is_asked.set()
+            while (await request.receive())["type"] != "http.disconnect":
+                pass
+            return Response()
+        return await super().put_namespace(request)
+
+
 def test_ctrl_c_leaves_nothing_in_the_plugin(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    store = Store()
+    plugin = Held(Store())
     command = [sys.executable, "-m", "pytest", "-p", "harness.pytest_plugin", "-k", "ttl"]
-    with serving(ExamplePlugin(store).app) as url:
+    with serving(plugin.app) as url:
         process = subprocess.Popen(
             [*command, f"--memory-plugin-url={url}"], cwd=pytester.path, stdout=subprocess.PIPE
         )
-        while len(store.spaces) < 5 and process.poll() is None:
-            time.sleep(0.01)
+        # In the middle of a check: pytest itself does not survive a signal at every moment.
+        assert plugin.is_asked.wait(SECONDS)
+        until(lambda: psutil.Process(process.pid).status() == psutil.STATUS_SLEEPING)
         process.send_signal(signal.SIGINT)
         process.communicate()
     assert process.returncode == pytest.ExitCode.INTERRUPTED
-    assert store.spaces == {}
+    assert plugin.store.spaces == {}
 
 
 SUITE = """

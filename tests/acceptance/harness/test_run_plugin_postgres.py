@@ -1,7 +1,6 @@
 """The reference plugin conforms, through every front."""
 
 import asyncio
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +13,8 @@ from harness import Report, Settings, run
 from plugin_postgres.app import create_app
 from plugin_postgres.schema import SCHEMA
 from plugin_postgres.settings import Settings as PluginSettings
+from tests import timeouts
+from tests.acceptance.command import running
 
 # Each of the other fronts runs the same checks; a part of them shows that it reaches the plugin.
 SOME = ("health", "forget", "namespaces", "idempotency.same-id-updates-in-place")
@@ -22,35 +23,19 @@ SOME = ("health", "forget", "namespaces", "idempotency.same-id-updates-in-place"
 @pytest.fixture
 def plugin(database: str, tmp_path: Path) -> Iterator[str]:
     """The plugin as operators run it, in a process of its own."""
-    address = f"unix:{tmp_path}/p.sock"
-    command = [str(Path(sys.executable).with_name("memory-plugin-postgres"))]
-    options = ["--listen", address, "--database-url", database]
-    with (
-        (tmp_path / "log").open("w+") as log,
-        subprocess.Popen([*command, *options], stderr=log) as process,
-    ):
-        try:
-            wait_for_the_line(tmp_path / "log", "listening", process)
-            yield address
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(timeout=60)
-
-
-def wait_for_the_line(log: Path, word: str, process: subprocess.Popen[bytes]) -> None:
-    while word not in log.read_text():
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(timeout=0.1)
+    flags = (f"--listen=unix:{tmp_path}/p.sock", f"--database-url={database}")
+    with running(*flags) as server:
+        yield server.address
 
 
 def harness(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "harness.cli", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
 
 
 def test_the_command_line_finds_it_conformant(plugin: str, tmp_path: Path) -> None:
     file = tmp_path / "report.json"
-    done = harness("run", plugin, "--json", str(file))
+    done = harness("run", plugin, "--timeout", "60", "--json", str(file))
     assert done.returncode == 0, done.stdout + done.stderr
     report = Report.model_validate_json(file.read_bytes())
     assert report.verdict == "conformant"
@@ -59,7 +44,7 @@ def test_the_command_line_finds_it_conformant(plugin: str, tmp_path: Path) -> No
 
 
 def test_the_python_api_reaches_it(plugin: str) -> None:
-    assert run(plugin, Settings(only=SOME)).failures() == []
+    assert run(plugin, Settings(only=SOME, timeout=60)).failures() == []
 
 
 async def migrated(database: str) -> None:
@@ -70,20 +55,24 @@ async def migrated(database: str) -> None:
 
 def test_its_application_runs_in_this_process(database: str) -> None:
     asyncio.run(migrated(database))
-    report = run(create_app(PluginSettings(database_url=database)), Settings(only=SOME))
+    report = run(
+        create_app(PluginSettings(database_url=database, **timeouts.LIMITS)),
+        Settings(only=SOME, timeout=60),
+    )
     assert report.failures() == []
     assert report.counts["pass"] > 25
 
 
 def test_pytest_reaches_it(plugin: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", f"--rootdir={tmp_path}"]
-    options = [f"--memory-plugin-url={plugin}", "-k", "forget or health"]
+    options = [f"--memory-plugin-url={plugin}", "--memory-plugin-timeout=60"]
+    options += ["-k", "forget or health"]
     done = subprocess.run(
         [*command, *options],
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=400,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -7,6 +7,7 @@ import signal
 import socket
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,16 @@ import pytest
 from contract import (
     BatchWrite,
     Forbidden,
+    HealthResponse,
     MemoryClient,
     MemoryWrite,
     NamespaceUpsert,
     NotFound,
     SearchRequest,
+    Unavailable,
 )
 from tests.acceptance.command import Running, ended, running, told
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -40,10 +44,17 @@ def fact(content: str, **fields: Any) -> MemoryWrite:
     return MemoryWrite(content=content, kind="fact", source="agent", **fields)
 
 
+async def healthy(client: MemoryClient) -> HealthResponse | None:
+    """Its health, or None while its database does not answer in time."""
+    with suppress(Unavailable):
+        return await client.health()
+    return None
+
+
 async def drive(plugin: Running, token: str | None = None) -> None:
     """Every endpoint once, with what a caller relies on."""
-    async with MemoryClient(plugin.address, token=token, timeout=30) as client:
-        health = await client.health()
+    async with MemoryClient(plugin.address, token=token, timeout=60) as client:
+        health = await eventually(lambda: healthy(client))
         assert set(health.capabilities) == {"embedding", "fts", "ttl", "pin", "propagation"}
         assert {"batch", "list"} <= set(health.extensions or [])
         await client.put_namespace(A, NamespaceUpsert(kind="workspace"))
@@ -68,14 +79,14 @@ async def test_embedded_over_tcp_and_the_data_is_there_after_a_restart(directory
     with running(*flags) as plugin:
         assert plugin.address.startswith("http://127.0.0.1:")
         await drive(plugin)
-        async with MemoryClient(plugin.address, timeout=30) as client:
+        async with MemoryClient(plugin.address, timeout=60) as client:
             await client.put_namespace(A, NamespaceUpsert(kind="workspace"))
             await client.write(A, fact("kept"))
         assert plugin.stop() == 0
         assert plugin.lines[-1].endswith("stopped")
     assert not (directory / "data" / "postgres" / "postmaster.pid").exists()
     with running(*flags) as plugin:
-        async with MemoryClient(plugin.address, timeout=30) as client:
+        async with MemoryClient(plugin.address, timeout=60) as client:
             found = await client.search(SearchRequest(namespaces=[A]))
             assert [memory.content for memory in found.memories] == ["kept"]
         assert plugin.stop(signal.SIGINT) == 0
@@ -96,7 +107,7 @@ async def test_two_workers_on_a_unix_socket_share_everything(
         assert plugin.address == f"unix:{path}"
         await drive(plugin, "secret-token")
         with pytest.raises(Forbidden):
-            async with MemoryClient(plugin.address, token="wrong", timeout=30) as client:
+            async with MemoryClient(plugin.address, token="wrong", timeout=60) as client:
                 await client.put_namespace(A, NamespaceUpsert(kind="workspace"))
         workers = plugin.workers
         assert len(workers) == 2
@@ -135,7 +146,7 @@ def over(path: Path) -> httpx.AsyncClient:
         transport=httpx.AsyncHTTPTransport(uds=str(path)),
         base_url="http://plugin",
         headers={"authorization": "Bearer secret-token"},
-        timeout=30,
+        timeout=60,
     )
 
 
@@ -159,8 +170,8 @@ async def test_logs_are_json_lines_and_warn_of_a_public_address_without_a_token(
     with running("--listen=:0", f"--database-url={migrated}", "--log-json") as plugin:
         port = int(plugin.address.rpartition(":")[2])
         for host in ("127.0.0.1", "[::1]" if socket.has_dualstack_ipv6() else "127.0.0.1"):
-            async with httpx.AsyncClient(timeout=30) as http:
-                assert (await http.get(f"http://{host}:{port}/v1/health")).status_code == 200
+            async with httpx.AsyncClient(timeout=60) as http:
+                assert (await http.get(f"http://{host}:{port}/metrics")).status_code == 200
         assert plugin.stop() == 0
     events = [json.loads(line) for line in plugin.lines]
     assert all({"time", "level", "event"} <= event.keys() for event in events)
@@ -183,20 +194,20 @@ async def test_malformed_http_gets_the_envelope_and_a_large_body_is_not_read(
                 + (b"10000\r\n" + b"x" * 0x10000 + b"\r\n") * 20,
                 b"413",
             ),
-            (b"GET /v1/health HTTP/1.0\r\n\r\n", b"200"),
+            (b"GET /metrics HTTP/1.0\r\n\r\n", b"200"),
         ):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(sent)
-            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 30)
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 60)
             assert head.split()[1] == status, (sent[:60], head)
             length = int(re.findall(rb"(?i)content-length: (\d+)", head)[0])
-            body = json.loads(await reader.readexactly(length))
-            assert status == b"200" or {"code", "message"} <= body.keys()
+            body = await reader.readexactly(length)
+            assert status == b"200" or {"code", "message"} <= json.loads(body).keys()
             writer.close()
         async with httpx.AsyncClient(base_url=plugin.address, timeout=60) as http:
             answer = await http.post("/v1/search", content=b"x" * 100_000_000)
             assert answer.status_code == 413
-            assert (await http.get("/v1/health")).status_code == 200
+            assert (await http.get("/metrics")).status_code == 200
         assert plugin.stop() == 0
 
 
@@ -267,16 +278,14 @@ def test_clients_are_refused_until_the_database_is_there(directory: Path) -> Non
 
 def test_a_host_name_that_cannot_be_resolved_is_reported_in_words(directory: Path) -> None:
     url = "postgresql://operator:hidden@no-such-host.invalid/d"
-    flags = ["--listen=127.0.0.1:0", f"--database-url={url}", "--startup-timeout=0.1"]
+    flags = ["--listen=127.0.0.1:0", f"--database-url={url}", "--startup-timeout=0"]
     code, lines = told(*flags, cwd=directory)
     assert code == 1
-    # A slow look-up leaves no time for a second one.
-    last = lines[-1]
-    for line in lines:
-        assert "the host name in the database URL cannot be resolved" in line
-        assert "hidden" not in line
-        assert "gaierror" not in line
-    assert "--database-url" in last
+    [line] = lines
+    assert "the host name in the database URL cannot be resolved" in line
+    assert "hidden" not in line
+    assert "gaierror" not in line
+    assert "--database-url" in line
 
 
 def test_a_unix_socket_in_use_is_left_alone(directory: Path, migrated: str) -> None:

@@ -14,7 +14,9 @@ from pathlib import Path
 
 import psutil
 
-from tests.integration.postgres.server import SECONDS, nothing_runs
+from plugin_postgres.settings import Settings
+from tests.integration.postgres.server import nothing_runs
+from tests.waiting import SECONDS
 
 ROOT = Path(__file__).parents[3]
 SERVERS = {"PLUGIN", "GATEWAY", "RECALL", "CONVERSATIONS"}
@@ -37,8 +39,12 @@ def up(data_dir: Path) -> Iterator["subprocess.Popen[str]"]:
     for name in SERVERS:
         environment[f"MEMORY_{name}_LISTEN_ADDR"] = f"unix:{data_dir}/{name}.sock"
         environment[f"MEMORY_{name}_DATA_DIR"] = str(data_dir)
+    kill_wait = re.compile(r"(?<=KILL_WAIT = )\d+")
+    [seconds] = kill_wait.findall(command := recipe("up"))
+    # On a quiet machine the servers need a little more than this; here they have any time.
+    assert int(seconds) > 2 * Settings.shutdown_timeout
     process = subprocess.Popen(
-        ["/bin/sh", "-c", recipe("up")],
+        ["/bin/sh", "-c", kill_wait.sub(str(SECONDS), command)],
         cwd=ROOT,
         env=environment,
         stdout=subprocess.PIPE,

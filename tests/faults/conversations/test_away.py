@@ -8,8 +8,9 @@ import pytest
 
 from tests.acceptance.command import running
 from tests.faults.cluster import Postgres
-from tests.faults.conversations.test_killed import AGENT, ALICE, SECONDS, indexed
+from tests.faults.conversations.test_killed import AGENT, ALICE, indexed
 from tests.faults.plugin import running_plugin
+from tests.waiting import SECONDS
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -27,7 +28,7 @@ async def test_a_long_backlog_reaches_the_plugin_that_is_back(
             "--dev-auth",
             "--listen=127.0.0.1:0",
             "--workers=2",
-            "--statement-timeout=30",
+            "--statement-timeout=60",
             f"--database-url={postgres.url}",
             f"--data-dir={tmp_path}",
             f"--plugin-url={plugin.listen}",
@@ -41,7 +42,7 @@ async def test_a_long_backlog_reaches_the_plugin_that_is_back(
                 plugin.start()
                 await plugin.ready()
                 waiting = "SELECT count(*) FROM memory_conversations.outbox"
-                async with asyncio.timeout(4 * SECONDS), postgres.connect() as connection:
+                async with postgres.connect() as connection:
                     while await connection.fetchval(waiting):
                         # Searches find messages all the time, whichever backend answers.
                         await _backend(client, MESSAGES // 2)

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
@@ -15,10 +14,10 @@ import pytest
 
 from tests.acceptance.command import Running, running
 from tests.faults.cluster import Postgres
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
-SECONDS = 120.0
 WRITERS = 6
 CONVERSATIONS = 3
 AGENT = {"x-api-key": "bot-key"}
@@ -52,7 +51,7 @@ class Load:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        async with httpx.AsyncClient(base_url=self.address, headers=ALICE, timeout=30) as client:
+        async with httpx.AsyncClient(base_url=self.address, headers=ALICE, timeout=60) as client:
             for _ in range(CONVERSATIONS):
                 made = await client.post("/v1/user/conversations", json={})
                 self.acknowledged[made.json()["id"]] = []
@@ -64,8 +63,7 @@ class Load:
 
     async def stop(self) -> None:
         self._over.set()
-        async with asyncio.timeout(SECONDS):
-            await asyncio.gather(*self._tasks)
+        await asyncio.gather(*self._tasks)
 
     @property
     def count(self) -> int:
@@ -74,9 +72,7 @@ class Load:
     async def more(self, messages: int) -> None:
         """Wait until this many more are answered."""
         wanted = self.count + messages
-        async with asyncio.timeout(SECONDS):
-            while self.count < wanted:  # noqa: ASYNC110 - eighteen writers count
-                await asyncio.sleep(0.02)
+        await eventually(lambda: self.count >= wanted)
 
     async def _write(self, writer: int, conversation: str) -> None:
         number = 0
@@ -89,7 +85,7 @@ class Load:
             number += 1
 
     async def _until_stored(self, path: str, body: dict[str, Any]) -> int:
-        async with httpx.AsyncClient(base_url=self.address, headers=ALICE, timeout=10) as client:
+        async with httpx.AsyncClient(base_url=self.address, headers=ALICE, timeout=60) as client:
             while True:
                 try:
                     answer = await client.post(path, json=body)
@@ -104,7 +100,7 @@ class Load:
 
     async def check(self) -> None:
         """Compare the history with what is stored."""
-        async with httpx.AsyncClient(base_url=self.address, headers=ALICE, timeout=30) as client:
+        async with httpx.AsyncClient(base_url=self.address, headers=ALICE, timeout=60) as client:
             for conversation, acknowledged in self.acknowledged.items():
                 stored = await _everything(client, conversation)
                 keys = [message["id"] for message in stored]
@@ -136,10 +132,9 @@ async def _everything(client: httpx.AsyncClient, conversation: str) -> list[dict
 
 async def indexed(postgres: Postgres, expected: int) -> None:
     """The plugin gets every message once, whoever was killed."""
-    async with asyncio.timeout(SECONDS), postgres.connect() as connection:
-        waiting = "SELECT count(*) FROM memory_conversations.outbox"
-        while await connection.fetchval(waiting):  # noqa: ASYNC110 - the server empties it
-            await asyncio.sleep(0.1)
+    async with postgres.connect() as connection:
+        is_empty = "SELECT NOT EXISTS (SELECT FROM memory_conversations.outbox)"
+        await eventually(lambda: connection.fetchval(is_empty))
         stored = await connection.fetchval(
             "SELECT count(*) FROM memory_plugin.memory_records AS memory"
             " JOIN memory_conversations.messages AS message ON message.id = memory.id"
@@ -168,10 +163,8 @@ async def the_plugin(server: Running) -> None:
 
 async def kill_first(server: Running, word: str) -> None:
     """kill -9, as soon as there is one: the one before may have no successor yet."""
-    async with asyncio.timeout(SECONDS):
-        while not (found := server.children(word)):  # noqa: ASYNC110 - the parent starts it
-            await asyncio.sleep(0.05)
-    found[0].kill()
+    [first, *_] = await eventually(lambda: server.children(word))
+    first.kill()
 
 
 @pytest.mark.parametrize("kill", [a_worker, the_plugin], ids=lambda it: it.__name__)
@@ -218,7 +211,7 @@ async def test_everything_is_killed_and_started_again(postgres: Postgres, tmp_pa
         for task in load._tasks:
             task.cancel()
         await asyncio.gather(*load._tasks, return_exceptions=True)
-        async with httpx.AsyncClient(base_url=second.address, headers=ALICE, timeout=30) as client:
+        async with httpx.AsyncClient(base_url=second.address, headers=ALICE, timeout=60) as client:
             total = 0
             for conversation, acknowledged in load.acknowledged.items():
                 stored = await _everything(client, conversation)
@@ -231,7 +224,7 @@ async def test_everything_is_killed_and_started_again(postgres: Postgres, tmp_pa
 
 
 async def test_a_follower_sees_every_character_once_while_workers_die(server: Running) -> None:
-    async with httpx.AsyncClient(base_url=server.address, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=server.address, timeout=60) as client:
         made = (await client.post("/v1/user/conversations", json={}, headers=ALICE)).json()
         talk = made["id"]
         agent = f"/v1/agent/conversations/{talk}/response"
@@ -245,7 +238,7 @@ async def test_a_follower_sees_every_character_once_while_workers_die(server: Ru
         while True:
             try:
                 async with (
-                    httpx.AsyncClient(base_url=server.address, timeout=30) as client,
+                    httpx.AsyncClient(base_url=server.address, timeout=60) as client,
                     client.stream(
                         "GET",
                         f"/v1/user/conversations/{talk}/response",
@@ -280,24 +273,20 @@ async def test_a_follower_sees_every_character_once_while_workers_die(server: Ru
         await _until_ok(f"{agent}/{recording}", {"complete": True})
 
     async def _until_ok(path: str, body: dict[str, Any]) -> None:
-        deadline = time.monotonic() + SECONDS
-        while time.monotonic() < deadline:
-            try:
-                async with httpx.AsyncClient(base_url=server.address, timeout=10) as client:
+        async def is_ok() -> bool:
+            with suppress(*BROKEN):
+                async with httpx.AsyncClient(base_url=server.address, timeout=60) as client:
                     answer = await client.post(path, json=body, headers=AGENT)
-                if answer.status_code == 200:
-                    return
-                assert answer.status_code == 503, answer.text
-            except BROKEN:
-                pass
-            await asyncio.sleep(0.05)
-        raise AssertionError("the recording cannot be continued")
+                assert answer.status_code in (200, 503), answer.text
+                return answer.status_code == 200
+            return False
+
+        await eventually(is_ok, "the recording cannot be continued")
 
     followers = [asyncio.create_task(follow())]
-    async with asyncio.timeout(SECONDS):
-        await record()
-        await asyncio.gather(*followers)
+    await record()
+    await asyncio.gather(*followers)
     assert "".join(seen) == text
-    async with httpx.AsyncClient(base_url=server.address, headers=ALICE, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=server.address, headers=ALICE, timeout=60) as client:
         [stored] = await _everything(client, talk)
         assert stored["content"] == text

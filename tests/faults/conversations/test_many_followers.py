@@ -116,7 +116,7 @@ async def _record(server: Running, path: str, killed: bool) -> None:
 async def _until_ok(server: Running, path: str, body: dict[str, object]) -> None:
     while True:
         try:
-            async with httpx.AsyncClient(base_url=server.address, timeout=30) as client:
+            async with httpx.AsyncClient(base_url=server.address, timeout=60) as client:
                 answer = await client.post(path, json=body, headers=AGENT)
             if answer.status_code == 200:
                 return

@@ -15,8 +15,8 @@ import httpx
 import psutil
 
 from tests.faults.plugin import http
+from tests.waiting import SECONDS
 
-_READY_SECONDS = 60
 _PATIENCE_SECONDS = 900
 
 
@@ -72,7 +72,7 @@ class Gateway:
         process.wait()
 
     async def ready(self) -> None:
-        deadline = perf_counter() + _READY_SECONDS
+        deadline = perf_counter() + SECONDS
         while True:
             with suppress(httpx.HTTPError):
                 async with self.http() as client:
@@ -83,7 +83,7 @@ class Gateway:
 
     @asynccontextmanager
     async def http(self) -> AsyncIterator[httpx.AsyncClient]:
-        async with http(f"unix:{self.socket}", timeout=30) as client:
+        async with http(f"unix:{self.socket}", timeout=60) as client:
             yield client
 
     async def insist(self, path: str, body: dict[str, Any]) -> dict[str, Any]:

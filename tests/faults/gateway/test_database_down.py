@@ -19,7 +19,7 @@ async def test_ruling_27_without_postgres_everything_but_health_is_503(
     async with AsyncExitStack() as stack:
         postgres = await stack.enter_async_context(running_postgres(gateway_template))
         patient = timeouts.ENVIRONMENT
-        plugin = await stack.enter_async_context(running_plugin(postgres.url, environment=patient))
+        plugin = await stack.enter_async_context(running_plugin(postgres.url))
         made = stack.enter_context(directory("gw"))
         socket = Path(plugin.listen.removeprefix("unix:"))
         gateway = Gateway(made, postgres.url, socket, environment=patient)

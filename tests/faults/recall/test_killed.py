@@ -22,7 +22,8 @@ from tests.integration.recall.server import (
     plugin_process,
     recall,
 )
-from tests.integration.recall.upstream import Model, scripted_model, until
+from tests.integration.recall.upstream import Model, scripted_model
+from tests.waiting import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

@@ -20,7 +20,7 @@ from tests.unit.agent.world import KEY
 pytestmark = pytest.mark.anyio
 
 
-def client(url: str, seconds: float = 30.0, **more: Any) -> MemoryGatewayClient:
+def client(url: str, seconds: float = 60.0, **more: Any) -> MemoryGatewayClient:
     config = GatewayConfig(
         base_url=url, user_id="ada", user_key=KEY, timeout_seconds=seconds, **more
     )

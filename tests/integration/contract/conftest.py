@@ -38,5 +38,5 @@ async def either_stub(request: pytest.FixtureRequest, socket_path: Path) -> Asyn
 
 @pytest.fixture
 async def client(stub: Stub) -> AsyncIterator[MemoryClient]:
-    async with MemoryClient(stub.url, timeout=20) as client:
+    async with MemoryClient(stub.url, timeout=60) as client:
         yield client

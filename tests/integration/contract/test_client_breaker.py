@@ -18,6 +18,7 @@ from contract import (
     Unavailable,
 )
 from tests.integration.contract.stub import Reply, Stub, failure, serving
+from tests.waiting import pass_time
 
 pytestmark = pytest.mark.anyio
 
@@ -47,7 +48,7 @@ def breaker(clock: Clock) -> Breaker:
 
 @pytest.fixture
 async def client(stub: Stub, breaker: Breaker) -> AsyncIterator[MemoryClient]:
-    async with MemoryClient(stub.url, timeout=20, attempts=1, breaker=breaker) as client:
+    async with MemoryClient(stub.url, timeout=60, attempts=1, breaker=breaker) as client:
         yield client
 
 
@@ -94,16 +95,19 @@ async def test_every_kind_of_failure_counts(
 
 async def test_timeouts_count(client: MemoryClient, stub: Stub, breaker: Breaker) -> None:
     stub.answer("POST", "/v1/search", Reply(never=True))
-    for _ in range(3):
+    for number in range(3):
+        call = asyncio.create_task(client.search(SEARCH))
+        await stub.wait_for(number + 1)
+        pass_time(60)
         with pytest.raises(Timeout):
-            await client.search(SEARCH, timeout=0.05)
+            await call
     assert state(breaker) == "open"
 
 
 async def test_a_refused_connection_counts(breaker: Breaker) -> None:
     async with serving() as gone:
         pass
-    async with MemoryClient(gone.url, timeout=20, attempts=1, breaker=breaker) as client:
+    async with MemoryClient(gone.url, timeout=60, attempts=1, breaker=breaker) as client:
         await fail(client, 3)
     assert state(breaker) == "open"
 
@@ -112,7 +116,7 @@ async def test_a_call_counts_once_however_often_it_was_retried(
     stub: Stub, breaker: Breaker
 ) -> None:
     stub.answer("POST", "/v1/search", failure(500))
-    async with MemoryClient(stub.url, timeout=20, attempts=3, breaker=breaker) as client:
+    async with MemoryClient(stub.url, timeout=60, attempts=3, breaker=breaker) as client:
         await fail(client, 2)
         assert state(breaker) == "closed"
         await fail(client, 1)
@@ -178,7 +182,7 @@ async def test_a_probe_that_fails_opens_it_for_another_minute(
 
 async def test_a_probe_is_one_request(stub: Stub, breaker: Breaker, clock: Clock) -> None:
     stub.answer("POST", "/v1/search", failure(500))
-    async with MemoryClient(stub.url, timeout=20, attempts=3, breaker=breaker) as client:
+    async with MemoryClient(stub.url, timeout=60, attempts=3, breaker=breaker) as client:
         await fail(client, 3)
         clock.now += 60
         await fail(client, 1)
@@ -223,8 +227,8 @@ async def test_an_earlier_failure_does_not_prolong_the_pause(
 async def test_clients_can_share_one(stub: Stub, breaker: Breaker) -> None:
     stub.answer("POST", "/v1/search", failure(500))
     async with (
-        MemoryClient(stub.url, timeout=20, attempts=1, breaker=breaker) as one,
-        MemoryClient(stub.url, timeout=20, attempts=1, breaker=breaker) as other,
+        MemoryClient(stub.url, timeout=60, attempts=1, breaker=breaker) as one,
+        MemoryClient(stub.url, timeout=60, attempts=1, breaker=breaker) as other,
     ):
         await fail(one, 3)
         with pytest.raises(BreakerOpen):

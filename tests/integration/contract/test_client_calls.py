@@ -160,7 +160,7 @@ CALLS: dict[str, tuple[str, str, Any, Reply, Callable[[MemoryClient], Awaitable[
 async def test_a_call_sends_and_reads_what_the_contract_says(name: str, either_stub: Stub) -> None:
     method, path, body, reply, call = CALLS[name]
     either_stub.answer(method, path, reply)
-    async with MemoryClient(either_stub.url, timeout=20) as client:
+    async with MemoryClient(either_stub.url, timeout=60) as client:
         answer = await call(client)
     (request,) = either_stub.asked(method, path)
     if body is None:
@@ -375,7 +375,7 @@ async def test_invalid_requests_are_refused_before_they_are_sent(
 
 async def test_an_address_may_have_a_path(stub: Stub) -> None:
     stub.answer("GET", "/memory/v1/health", Reply(body=HEALTH))
-    async with MemoryClient(f"{stub.url}/memory/", timeout=20) as client:
+    async with MemoryClient(f"{stub.url}/memory/", timeout=60) as client:
         assert (await client.health()).status == "ok"
 
 
@@ -402,7 +402,7 @@ async def test_a_proxy_in_the_environment_is_not_used(
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
-    async with MemoryClient(stub.url, timeout=20) as client:
+    async with MemoryClient(stub.url, timeout=60) as client:
         assert (await client.health()).status == "ok"
 
 

@@ -33,7 +33,7 @@ WRITE = MemoryWrite(content="hello", kind="fact", source="agent")
 async def search(stub: Stub, reply: Reply, **options: Any) -> Any:
     """One search without retries that gets this reply."""
     stub.answer("POST", "/v1/search", reply)
-    async with MemoryClient(stub.url, attempts=1, **{"timeout": 20} | options) as client:
+    async with MemoryClient(stub.url, attempts=1, **{"timeout": 60} | options) as client:
         return await client.search(SEARCH)
 
 
@@ -63,7 +63,7 @@ async def test_no_time_left_is_a_timeout_that_does_not_count_against_the_plugin(
 async def test_many_timeouts_leave_the_client_usable(stub: Stub) -> None:
     stub.answer("POST", "/v1/search", Reply(never=True))
     never_opens = Breaker(failures=1000)
-    async with MemoryClient(stub.url, timeout=20, breaker=never_opens) as client:
+    async with MemoryClient(stub.url, timeout=60, breaker=never_opens) as client:
         # More than there are connections: some time out while they wait for one.
         calls = [client.search(SEARCH, timeout=0.5) for _ in range(130)]
         outcomes = await asyncio.gather(*calls, return_exceptions=True)
@@ -77,7 +77,7 @@ async def test_a_refused_connection_is_unavailable(tmp_path: Any) -> None:
     async with serving() as gone:
         pass
     for url in (gone.url, f"unix:{tmp_path}/none.sock"):
-        async with MemoryClient(url, timeout=20) as client:
+        async with MemoryClient(url, timeout=60) as client:
             with pytest.raises(Unavailable, match="cannot be reached"):
                 await client.health()
 
@@ -162,16 +162,16 @@ async def test_an_answer_that_is_too_large_is_not_read(stub: Stub, declared: boo
     headers = {} if declared else {"Transfer-Encoding": "chunked"}
     chunked = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
     stub.answer("POST", "/v1/search", Reply(body=body if declared else chunked, headers=headers))
-    async with MemoryClient(stub.url, timeout=20, max_answer=5000) as client:
+    async with MemoryClient(stub.url, timeout=60, max_answer=5000) as client:
         with pytest.raises(ContractViolation, match="larger than 5000 bytes"):
             await client.search(SEARCH)
-    async with MemoryClient(stub.url, timeout=20, max_answer=len(body)) as client:
+    async with MemoryClient(stub.url, timeout=60, max_answer=len(body)) as client:
         assert (await client.search(SEARCH)).memories == []
 
 
 async def test_an_error_that_is_too_large_is_not_read_either(stub: Stub) -> None:
     stub.answer("POST", "/v1/search", Reply(500, b"x" * 5000))
-    async with MemoryClient(stub.url, timeout=20, attempts=1, max_answer=4999) as client:
+    async with MemoryClient(stub.url, timeout=60, attempts=1, max_answer=4999) as client:
         with pytest.raises(Unavailable, match="answered 500 without an Error envelope"):
             await client.search(SEARCH)
 

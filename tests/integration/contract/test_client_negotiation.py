@@ -23,6 +23,7 @@ from contract import (
     Unavailable,
 )
 from tests.integration.contract.stub import Reply, Stub, failure, health
+from tests.waiting import pass_time
 
 pytestmark = pytest.mark.anyio
 
@@ -57,7 +58,7 @@ def told() -> list[LeftOut]:
 
 @pytest.fixture
 async def client(stub: Stub, told: list[LeftOut]) -> Any:
-    async with MemoryClient(stub.url, timeout=20, on_left_out=told.append) as client:
+    async with MemoryClient(stub.url, timeout=60, on_left_out=told.append) as client:
         yield client
 
 
@@ -158,7 +159,7 @@ async def test_health_is_not_asked_for_what_every_plugin_understands(
 
 async def test_a_capability_that_appears_later_is_used(stub: Stub) -> None:
     stub.answer("GET", "/v1/health", health("fts"), health("fts", "embedding"))
-    async with MemoryClient(stub.url, timeout=20, refresh=0) as client:
+    async with MemoryClient(stub.url, timeout=60, refresh=0) as client:
         assert not await client.supports("embedding")
         for _ in range(200):
             await client.search(HYBRID)
@@ -178,7 +179,7 @@ async def test_a_health_call_updates_the_client_at_once(client: MemoryClient, st
 
 async def test_the_refresh_does_not_hold_up_the_call(stub: Stub) -> None:
     stub.answer("GET", "/v1/health", health("fts"), Reply(never=True))
-    async with MemoryClient(stub.url, timeout=20, refresh=0) as client:
+    async with MemoryClient(stub.url, timeout=60, refresh=0) as client:
         assert await client.supports("fts")
         await client.search(HYBRID)
         await client.search(HYBRID)
@@ -187,7 +188,7 @@ async def test_the_refresh_does_not_hold_up_the_call(stub: Stub) -> None:
 
 async def test_a_failed_refresh_leaves_what_is_known(stub: Stub) -> None:
     stub.answer("GET", "/v1/health", health("fts"), failure(500))
-    async with MemoryClient(stub.url, timeout=20, refresh=0) as client:
+    async with MemoryClient(stub.url, timeout=60, refresh=0) as client:
         assert await client.supports("fts")
         while len(stub.asked("GET", "/v1/health")) < 3:
             assert await client.supports("fts")
@@ -208,7 +209,10 @@ async def test_a_plugin_that_is_slow_to_report_is_sent_everything(
     client: MemoryClient, stub: Stub
 ) -> None:
     stub.answer("GET", "/v1/health", Reply(never=True))
-    await client.search(HYBRID, timeout=3)
+    call = asyncio.create_task(client.search(HYBRID))
+    await stub.wait_for(1)
+    pass_time(30)  # half of the call's time
+    await call
     assert "embedding" in stub.requests[-1].json
 
 

@@ -65,7 +65,7 @@ REPLIES = {
 async def test_an_exception_contains_no_secret(stub: Stub, reply: Reply) -> None:
     for path in ("/v1/search", "/v1/memories/batch", "/v1/namespaces/team:1/memories"):
         stub.answer("POST", path, reply)
-    async with MemoryClient(stub.url, timeout=20, token=TOKEN, attempts=1) as client:
+    async with MemoryClient(stub.url, timeout=60, token=TOKEN, attempts=1) as client:
         for call in (
             client.write("team:1", WRITE),
             client.search(SEARCH),
@@ -80,7 +80,7 @@ async def test_an_exception_contains_no_secret(stub: Stub, reply: Reply) -> None
 
 async def test_what_the_plugin_says_is_otherwise_kept(stub: Stub) -> None:
     stub.answer("POST", "/v1/search", echo(400, f"query: {CONTENT} is too long"))
-    async with MemoryClient(stub.url, timeout=20, token=TOKEN) as client:
+    async with MemoryClient(stub.url, timeout=60, token=TOKEN) as client:
         with pytest.raises(MemoryPluginError, match=r"^query: \[hidden\] is too long$"):
             await client.search(SEARCH)
 
@@ -98,7 +98,7 @@ async def test_a_timeout_and_a_refused_connection_contain_no_secret(stub: Stub) 
 
 
 async def test_no_repr_contains_the_token(stub: Stub) -> None:
-    async with MemoryClient(stub.url, timeout=20, token=TOKEN) as client:
+    async with MemoryClient(stub.url, timeout=60, token=TOKEN) as client:
         await client.health()
         assert stub.requests[0].headers["authorization"] == f"Bearer {TOKEN}"
         assert TOKEN not in f"{client!r} {client}"

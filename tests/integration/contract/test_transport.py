@@ -171,14 +171,14 @@ async def test_a_connection_that_cannot_be_reused_is_closed(answer: bytes) -> No
 
 
 async def test_unsolicited_bytes_end_the_connection() -> None:
-    closed = asyncio.Event()
+    answered, closed = asyncio.Event(), asyncio.Event()
 
     async def chatty(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
         writer.write(OK)
         await writer.drain()
         if not closed.is_set():
-            await asyncio.sleep(0.05)
+            await answered.wait()
             writer.write(OK.replace(b"ok", b"no"))
             with suppress(ConnectionError):
                 await reader.read()
@@ -190,6 +190,7 @@ async def test_unsolicited_bytes_end_the_connection() -> None:
     client = HttpTransport(Address.parse(url))
     async with listening:
         assert (await get(client)).body == b"ok"
+        answered.set()
         await closed.wait()
         assert (await get(client)).body == b"ok"
 

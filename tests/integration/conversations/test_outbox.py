@@ -1,10 +1,10 @@
 """The plugin was down: once it is back it gets everything, in order, exactly once."""
 
-import asyncio
 import json
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from math import inf
 from typing import Any
 
 import asyncpg
@@ -13,7 +13,7 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from contract import EXTENSIONS, Breaker, Extension, MemoryClient
-from conversations.embeddings import Embeddings
+from conversations import embeddings
 from conversations.index import Index
 from conversations.settings import Settings
 from conversations.statements import SCHEMA
@@ -22,12 +22,13 @@ from harness.example.store import Store
 from postgres.database import Database
 from serving.background import background
 from serving.metrics import Metrics
+from tests import timeouts
 from tests.conftest import database_url, execute
 from tests.integration.language.scripted import scripted
+from tests.waiting import SECONDS, eventually
 
 pytestmark = pytest.mark.anyio
 
-SECONDS = 120.0
 CONVERSATIONS = 40
 WITHOUT_BATCH: list[Extension] = [name for name in EXTENSIONS if name != "batch"]
 
@@ -138,13 +139,24 @@ async def connection(store: str) -> AsyncIterator[asyncpg.Connection]:
     await connected.close()
 
 
+@pytest.fixture(autouse=True)
+def _one_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An embedder has all the time it needs; once it has failed, it is not asked again."""
+    monkeypatch.setattr(embeddings, "_MESSAGES_SECONDS", SECONDS)
+    monkeypatch.setattr(embeddings, "_REST_SECONDS", inf)
+
+
 @asynccontextmanager
 async def telling(
     store: str, watched: Watched, embed_url: str | None = None
 ) -> AsyncIterator[None]:
     """Send the outbox to the plugin, like a server."""
     settings = Settings(
-        dev_auth=True, database_url=store, embed_url=embed_url, embed_model=embed_url and "some"
+        dev_auth=True,
+        database_url=store,
+        embed_url=embed_url,
+        embed_model=embed_url and "some",
+        **timeouts.LIMITS,
     )
     metrics = Metrics("outbox")
     database = Database(settings, name="test", search_path=SCHEMA.name)
@@ -152,28 +164,23 @@ async def telling(
         "http://plugin",
         transport=httpx.ASGITransport(watched),
         breaker=Breaker(rest=0.5),
+        timeout=SECONDS,
     )
-    embeddings = Embeddings(settings, metrics)
+    vectors = embeddings.Embeddings(settings, metrics)
     try:
-        async with background(Index(database, client, embeddings, metrics).run):
+        async with background(Index(database, client, vectors, metrics).run):
             yield
     finally:
-        await embeddings.aclose()
+        await vectors.aclose()
         await client.aclose()
         await database.close()
-
-
-async def until(is_so: Callable[[], Awaitable[Any]]) -> None:
-    async with asyncio.timeout(SECONDS):
-        while not await is_so():  # noqa: ASYNC110 - others make it so
-            await asyncio.sleep(0.02)
 
 
 async def emptied(connection: asyncpg.Connection) -> None:
     async def is_empty() -> bool:
         return not await connection.fetchval("SELECT count(*) FROM outbox")
 
-    await until(is_empty)
+    await eventually(is_empty)
 
 
 def in_order(watched: Watched, messages: int) -> bool:
@@ -196,7 +203,7 @@ async def test_a_backlog_is_sent_in_order_once_the_plugin_is_back(
     watched = Watched(extensions)
     watched.is_away = True
     async with telling(store, watched):
-        await until(lambda: _refused(watched, 5))
+        await eventually(lambda: _refused(watched, 5))
         watched.is_away = False
         await emptied(connection)
     assert in_order(watched, messages)
@@ -215,7 +222,7 @@ async def test_a_plugin_that_fails_now_and_then_gets_everything(
     watched = Watched(WITHOUT_BATCH)
     watched.fails_every = 50
     async with telling(store, watched):
-        await until(lambda: _refused(watched, 3))
+        await eventually(lambda: _refused(watched, 3))
         watched.fails_every = 0
         await emptied(connection)
     for numbers in watched.order.values():

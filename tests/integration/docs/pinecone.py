@@ -22,7 +22,7 @@ def app_on(standin: StandIn, api_key: str = "stand-in") -> Any:
 @asynccontextmanager
 async def client_on(standin: StandIn, api_key: str = "stand-in") -> AsyncIterator[MemoryClient]:
     transport = httpx.ASGITransport(app_on(standin, api_key))
-    async with MemoryClient(PLUGIN, transport=transport, attempts=1, timeout=20) as client:
+    async with MemoryClient(PLUGIN, transport=transport, attempts=1, timeout=60) as client:
         yield client
 
 

@@ -11,6 +11,7 @@ from pinecone_standin import StandIn
 
 from contract import BadRequest, BatchWrite, Forbidden, SearchRequest, Unavailable
 from tests.integration.docs.pinecone import PLUGIN, app_on, client_on, fact, put
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -162,7 +163,7 @@ async def test_expired_memories_free_their_space(monkeypatch: pytest.MonkeyPatch
         await put(client, HERE)
         soon = datetime.now(UTC) + timedelta(milliseconds=50)
         await client.write(HERE, fact("x" * 20_000, expires_at=soon))
-        await asyncio.sleep(0.1)
+        await eventually(lambda: datetime.now(UTC) > soon)
         await client.write(HERE, fact("stays"))
         counts = {
             name.partition("#")[0]: len(namespace.records)

@@ -10,8 +10,28 @@ from tests.conftest import database_url, execute
 from tests.integration.gateway import people
 from tests.integration.gateway.people import Gateway, Person
 from tests.integration.gateway.plugin import Switchboard, switchboard
+from tests.waiting import SECONDS
 
 TEMPLATE = "gateway_template"
+# How long the gateway waits for others before it goes on without them.
+PATIENCE = (
+    "deletion._PATIENCE_SECONDS",
+    "extractor.MAX_SECONDS",
+    "models._QUERY_SECONDS",
+    "models._TEXTS_SECONDS",
+    "plugin._HEALTH_SECONDS",
+    "plugin._READ_SECONDS",
+    "plugin._WRITE_SECONDS",
+    "resources._PATIENCE_SECONDS",
+)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _patience_with_others() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name in PATIENCE:
+            patch.setattr(f"gateway.{name}", SECONDS)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,7 @@
 """The gateway in this process, and people who use it over HTTP."""
 
-import asyncio
 import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,10 +12,10 @@ from contract import MemoryClient
 from gateway.app import create_app
 from gateway.settings import Settings
 from tests import timeouts
+from tests.waiting import SECONDS
 
 _CLOCK = itertools.count(1_780_000_000_000, 1000)
 _NUMBERS = itertools.count(1)
-DEADLINE = 60.0
 
 
 def message(content: Any, role: str = "user", **fields: Any) -> dict[str, Any]:
@@ -142,13 +141,6 @@ async def gateway(
     transport = httpx.ASGITransport(app, client=(address, 50_000))
     async with (
         app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=transport, base_url="http://gateway", timeout=DEADLINE) as http,
+        httpx.AsyncClient(transport=transport, base_url="http://gateway", timeout=SECONDS) as http,
     ):
         yield Gateway(http)
-
-
-async def until(happened: Callable[[], Awaitable[object]]) -> None:
-    """Wait for a condition to become true."""
-    async with asyncio.timeout(DEADLINE):
-        while not await happened():  # noqa: ASYNC110 - nobody tells
-            await asyncio.sleep(0.05)

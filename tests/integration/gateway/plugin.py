@@ -9,6 +9,7 @@ import httpx
 from contract import CAPABILITIES, EXTENSIONS, Breaker, Capability, Extension, MemoryClient
 from harness.example import ExamplePlugin, Store
 from harness.example.store import Space
+from tests.waiting import SECONDS
 
 
 @dataclass
@@ -66,7 +67,7 @@ class Switchboard(httpx.AsyncBaseTransport):
 
     def client(self) -> MemoryClient:
         return MemoryClient(
-            "http://plugin", transport=self, breaker=Breaker(failures=2**31), timeout=5
+            "http://plugin", transport=self, breaker=Breaker(failures=2**31), timeout=SECONDS
         )
 
 

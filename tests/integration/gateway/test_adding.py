@@ -8,8 +8,9 @@ import pytest
 
 from gateway.names import SessionName
 from tests.integration.gateway import people
-from tests.integration.gateway.people import Gateway, Person, checked, message, turn, until
+from tests.integration.gateway.people import Gateway, Person, checked, message, turn
 from tests.integration.gateway.plugin import Switchboard
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -166,7 +167,7 @@ async def test_ruling_13_a_lost_answer_of_the_plugin_duplicates_nothing(
     for _ in range(3):
         checked(await ann.post(FLUSH, session_id="chat:1"), 503)
     plugin.loses_answers = False
-    await until(lambda: _is_flushed(ann, "chat:1"))
+    await eventually(lambda: _is_flushed(ann, "chat:1"))
     assert len(plugin.texts(ann.user_id)) == 2
     assert len(await ann.search("tea")) == 2
 
@@ -240,7 +241,7 @@ async def test_ruling_15_a_flush_that_the_plugin_refuses_is_remembered(
     assert int(answer.headers["retry-after"]) >= 1
     plugin.is_down = False
     # Nobody asks again.
-    await until(lambda: ann.search("tea"))
+    await eventually(lambda: ann.search("tea"))
     assert (await ann.flush("chat:1"))["status"] == "no_extraction"
     assert len(plugin.texts(ann.user_id)) == 1
 
@@ -268,7 +269,7 @@ async def test_ruling_15_a_plugin_that_was_down_for_long_is_retried_within_10_se
     finally:
         await connection.close()
     plugin.is_down = False
-    await until(lambda: ann.search("tea"))
+    await eventually(lambda: ann.search("tea"))
 
 
 async def test_ruling_15_the_buffer_stays(ann: Person, plugin: Switchboard) -> None:
@@ -280,7 +281,7 @@ async def test_ruling_15_the_buffer_stays(ann: Person, plugin: Switchboard) -> N
     plugin.refuses = lambda body: "custom" in body
     assert (await flush).status_code in (200, 503)
     plugin.refuses = lambda _: False
-    await until(lambda: ann.search("tea"))
+    await eventually(lambda: ann.search("tea"))
 
 
 async def test_ruling_15_poisoned_content_does_not_hold_up_other_users(
@@ -300,7 +301,7 @@ async def test_ruling_15_poisoned_content_does_not_hold_up_other_users(
     checked(await ann.post(FLUSH, session_id="chat:1"), 503)
     assert len(await ann.search("milk")) == 1
     plugin.refuses = lambda _: False
-    await until(lambda: ann.search("POISON"))
+    await eventually(lambda: ann.search("POISON"))
     assert len(plugin.texts(ann.user_id)) == 4
 
 
@@ -310,7 +311,7 @@ async def test_ruling_15_buffers_that_nobody_flushes_are_flushed(
     async with people.gateway(store, plugin.client(), idle_flush=0.5) as gateway:
         ann = await gateway.person()
         await ann.add("chat:1", *turn("Talk of tea"))
-        await until(lambda: ann.search("tea"))
+        await eventually(lambda: ann.search("tea"))
         assert (await ann.flush("chat:1"))["status"] == "no_extraction"
 
 

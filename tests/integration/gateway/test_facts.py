@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from tests.integration.gateway import people
-from tests.integration.gateway.people import Person, checked, message, turn, until
+from tests.integration.gateway.people import Gateway, Person, checked, message, turn
 from tests.integration.gateway.plugin import Switchboard
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -109,7 +110,7 @@ async def test_ruling_16_an_llm_adds_facts_after_the_flush(store: str, plugin: S
         api.is_slow = True
         assert (await ann.say("chat:1", "The boat needs paint"))["memory_count"] == 1
         api.is_slow = False
-        await until(lambda: facts(ann, "boat"))
+        await eventually(lambda: facts(ann, "boat"))
         assert await facts(ann, "boat") == ["Ann owns a boat"]
         assert await facts(ann, "key") == ["Her key is [REDACTED:API_KEY]"]
         assert api.asked[0]["path"] == "/v1/chat/completions"
@@ -127,13 +128,12 @@ async def test_ruling_16_a_question_survives_the_gateway_and_the_model(
         async with people.gateway(store, plugin.client(), **named) as gateway:
             ann = await gateway.person()
             await ann.say("chat:1", "The boat needs paint")
-            await until(lambda: _count(api.asked))
-            metrics = (await gateway.http.get("/metrics")).text
-            assert 'memory_gateway_model_failures_total{model="llm"}' in metrics
+            await eventually(lambda: _count(api.asked))
+            await eventually(lambda: counts_a_failure(gateway, "llm"))
         api.is_down = False
         async with people.gateway(store, plugin.client(), **named) as gateway:
             ann = Person(gateway.http, ann.user_id, ann.key)
-            await until(lambda: facts(ann, "boat"))
+            await eventually(lambda: facts(ann, "boat"))
             assert await facts(ann, "boat") == ["Ann owns a boat"]
 
 
@@ -153,7 +153,7 @@ async def test_ruling_18_a_late_fact_brings_nothing_back(
         api.facts = ["Ann owns a boat"]
         api.is_slow = True
         await ann.say("chat:1", "The boat needs paint")
-        await until(lambda: _count(api.asked))
+        await eventually(lambda: _count(api.asked))
         [memory] = await ann.search("boat")
         if how == "memory":
             assert (await ann.delete(f"/memories/{memory['id']}")).status_code == 204
@@ -168,7 +168,7 @@ async def test_ruling_18_a_late_fact_brings_nothing_back(
         async def is_asked_about_the_ship() -> bool:
             return bool(await facts(ann, "owns"))
 
-        await until(is_asked_about_the_ship)
+        await eventually(is_asked_about_the_ship)
         assert await ann.search("boat") in ([], await facts_of_the_ship(ann))
 
 
@@ -176,7 +176,14 @@ async def facts_of_the_ship(person: Person) -> list[dict[str, Any]]:
     return [it for it in await person.search("boat") if it["session_id"] == "chat:2"]
 
 
-async def test_ruling_10_with_an_embedder_search_is_hybrid(store: str, plugin: Switchboard) -> None:
+async def counts_a_failure(gateway: Gateway, model: str) -> bool:
+    metrics = (await gateway.http.get("/metrics")).text
+    return f'memory_gateway_model_failures_total{{model="{model}"}}' in metrics
+
+
+async def test_ruling_10_with_an_embedder_search_is_hybrid(
+    store: str, plugin: Switchboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with (
         openai() as api,
         people.gateway(store, plugin.client(), embed_url=api.url, embed_model="e") as gateway,
@@ -188,11 +195,12 @@ async def test_ruling_10_with_an_embedder_search_is_hybrid(store: str, plugin: S
         # No word in common, but the same direction.
         found = await ann.texts("drinking something", top_k=1)
         assert found == ["User: We drink tea\nAssistant: Noted."]
+        assert not await counts_a_failure(gateway, "embedder")
         api.is_slow = True
-        # Within a second or so it goes on with words alone.
+        # It goes on with words alone.
+        monkeypatch.setattr("gateway.models._QUERY_SECONDS", 0.1)
         assert len(await ann.search("ship")) == 1
-        failures = 'memory_gateway_model_failures_total{model="embedder"}'
-        assert failures in (await gateway.http.get("/metrics")).text
+        assert await counts_a_failure(gateway, "embedder")
         api.is_slow = False
         api.is_down = True
         assert len(await ann.search("tea")) == 1

@@ -10,8 +10,9 @@ import pytest
 
 from contract import Extension
 from tests.integration.gateway import people
-from tests.integration.gateway.people import Person, checked, message, turn, until
+from tests.integration.gateway.people import Person, checked, message, turn
 from tests.integration.gateway.plugin import Switchboard, switchboard
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -71,7 +72,7 @@ async def test_ruling_17_without_the_plugin_it_is_still_gone(
     async def is_forgotten() -> bool:
         return not plugin.texts(ann.user_id) and not plugin.texts(bob.user_id)
 
-    await until(is_forgotten)
+    await eventually(is_forgotten)
 
 
 async def test_ruling_18_a_flush_in_flight_brings_nothing_back(
@@ -82,7 +83,7 @@ async def test_ruling_18_a_flush_in_flight_brings_nothing_back(
     flush = asyncio.create_task(ann.post(FLUSH, session_id="chat:1"))
     await plugin.arrived.wait()
     deletion = asyncio.create_task(ann.delete("/sessions/chat:1"))
-    await until(lambda: _is_gone(ann, "chat:1"))
+    await eventually(lambda: _is_gone(ann, "chat:1"))
     plugin.held = None
     assert (await deletion).status_code == 204
     assert (await flush).status_code == 200
@@ -147,7 +148,7 @@ async def test_ruling_18_a_remembered_flush_brings_nothing_back(
     async def is_told() -> bool:
         return any(it.startswith("DELETE /v1/namespaces") for it in plugin.requests)
 
-    await until(is_told)
+    await eventually(is_told)
     assert plugin.texts(ann.user_id) == ["User: Talk of coffee\nAssistant: Noted."]
 
 
@@ -194,7 +195,7 @@ async def test_ruling_19_a_repeated_flush_does_not_undo_an_edit(
         await connection.close()
     checked(await ann.patch(memory["id"], "Talk of coffee"), 200)
     plugin.refuses = lambda _: False
-    await until(lambda: ann.search("POISON"))
+    await eventually(lambda: ann.search("POISON"))
     assert (await only(ann, "coffee"))["id"] == memory["id"]
     assert await ann.search("tea") == []
 
@@ -279,7 +280,7 @@ async def test_ruling_20_a_name_is_taken_while_its_deletion_is_under_way(
         answer = await ann.http.post("/users", json={"user_id": ann.user_id})
         return answer.status_code == 201
 
-    await until(is_free)
+    await eventually(is_free)
     assert plugin.spaces(ann.user_id) == []
 
 

@@ -10,8 +10,9 @@ import psutil
 import pytest
 
 from tests.integration.gateway import files, people
-from tests.integration.gateway.people import Person, checked, until
+from tests.integration.gateway.people import Person, checked
 from tests.integration.gateway.plugin import Switchboard
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -209,7 +210,7 @@ async def test_ruling_22_without_the_plugin_a_resource_is_pending(
     assert (made["status"], made["chunk_count"], made["error"]) == ("pending", 1, None)
     assert (await ann.upload("Green tea", 202))["resource_id"] == made["resource_id"]
     plugin.is_down = False
-    await until(lambda: ann.search("tea"))
+    await eventually(lambda: ann.search("tea"))
     there = checked(await ann.get(f"/resources/{made['resource_id']}"), 200)
     assert there == made | {"status": "extracted"}
     assert plugin.texts(ann.user_id) == ["Green tea"]

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -22,6 +21,7 @@ from harness import Report, all_checks
 from harness.cli import app
 from harness.example import ExamplePlugin, Store
 from tests.integration.backfill.example import serving
+from tests.waiting import SECONDS, until
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +81,7 @@ def serving_example(address: str, *options: str) -> Iterator[str]:
             yield address
         finally:
             example.send_signal(signal.SIGINT)
-        assert example.wait(timeout=60) == 0
+        assert example.wait(timeout=SECONDS) == 0
 
 
 # Exit codes
@@ -245,10 +245,7 @@ def test_explain_of_an_unknown_check_suggests_one() -> None:
 
 
 def wait_until_busy(store: Store) -> None:
-    end = time.monotonic() + 60
-    while len(store.spaces) < 8:
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    until(lambda: len(store.spaces) >= 8)
 
 
 def test_ctrl_c_leaves_nothing_behind() -> None:
@@ -257,7 +254,7 @@ def test_ctrl_c_leaves_nothing_behind() -> None:
         run = start("run", url, "--profile", "core")
         wait_until_busy(store)
         run.send_signal(signal.SIGINT)
-        _, errors = run.communicate(timeout=60)
+        _, errors = run.communicate(timeout=SECONDS)
         assert run.returncode == 130
         assert "interrupted" in errors
         assert store.spaces == {}
@@ -270,7 +267,7 @@ def test_what_a_killed_run_left_is_removed_and_nothing_else() -> None:
         run = start("run", url, "--profile", "core")
         wait_until_busy(store)
         run.kill()
-        run.communicate(timeout=60)
+        run.communicate(timeout=SECONDS)
         left = set(store.spaces)
         store.spaces["custom:mine"] = store.spaces[next(iter(left))]
         result = call("cleanup", url)

@@ -31,7 +31,7 @@ async def http(database_url: str, **settings: Any) -> AsyncIterator[httpx.AsyncC
     async with (
         serving(database_url, **settings) as app,
         httpx.AsyncClient(
-            transport=httpx.ASGITransport(app), base_url="http://plugin", timeout=30
+            transport=httpx.ASGITransport(app), base_url="http://plugin", timeout=60
         ) as client,
     ):
         yield client
@@ -45,7 +45,7 @@ async def memory_client(database_url: str, **settings: Any) -> AsyncIterator[Mem
         MemoryClient(
             "http://plugin",
             attempts=1,
-            timeout=30,
+            timeout=60,
             token=settings.get("token"),
             transport=httpx.ASGITransport(app),
         ) as client,

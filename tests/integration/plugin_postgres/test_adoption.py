@@ -15,6 +15,7 @@ from plugin_postgres.metrics import Metrics
 from plugin_postgres.schema import SCHEMA
 from plugin_postgres.settings import Settings
 from postgres.errors import MigrationRefused
+from tests import timeouts
 from tests.integration.plugin_postgres import plugin
 
 pytestmark = pytest.mark.anyio
@@ -248,7 +249,7 @@ async def test_what_had_expired_before_adoption_keeps_its_grace_period(database:
         "UPDATE memory_plugin.memory_namespaces SET expires_at = '2020-01-01Z'"
         " WHERE name = 'workspace:go'"
     )
-    settings = Settings(database_url=database, janitor_grace=3600)
+    settings = Settings(database_url=database, janitor_grace=3600, **timeouts.LIMITS)
     store = Database(settings)
     await store.open()
     janitor = Janitor(store, Metrics(), settings)

@@ -12,6 +12,8 @@ from plugin_postgres.janitor import Janitor
 from plugin_postgres.metrics import Metrics
 from plugin_postgres.schema import SCHEMA
 from plugin_postgres.settings import Settings
+from tests import timeouts
+from tests.waiting import SECONDS, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -44,7 +46,7 @@ async def store(migrated: str) -> AsyncIterator[asyncpg.Connection]:
 
 @pytest.fixture
 async def janitor(migrated: str) -> AsyncIterator[Janitor]:
-    settings = Settings(database_url=migrated, janitor_batch=3)
+    settings = Settings(database_url=migrated, janitor_batch=3, **timeouts.LIMITS)
     database = Database(settings)
     await database.open()
     yield Janitor(database, Metrics(), settings)
@@ -86,7 +88,7 @@ async def test_a_locked_row_is_skipped_and_deleted_the_next_time(
         "SELECT FROM memory_plugin.memory_records WHERE namespace = 'team:lives'"
         " ORDER BY expires_at LIMIT 1 FOR UPDATE"
     )
-    await asyncio.wait_for(janitor.clean(), 60)
+    await asyncio.wait_for(janitor.clean(), SECONDS)
     await transaction.rollback()
     assert (await left(store))["team:lives"] == 16
     await janitor.clean()
@@ -96,7 +98,7 @@ async def test_a_locked_row_is_skipped_and_deleted_the_next_time(
 async def test_it_runs_by_itself_and_survives_a_failure(
     migrated: str, store: asyncpg.Connection, monkeypatch: Any
 ) -> None:
-    settings = Settings(database_url=migrated, janitor_interval=0.1)
+    settings = Settings(database_url=migrated, janitor_interval=0.1, **timeouts.LIMITS)
     database = Database(settings)
     await database.open()
     janitor = Janitor(database, Metrics(), settings)
@@ -111,9 +113,11 @@ async def test_it_runs_by_itself_and_survives_a_failure(
 
     monkeypatch.setattr(janitor, "clean", fails_at_first)
     task = asyncio.create_task(janitor.run())
-    async with asyncio.timeout(60):
-        while len(await left(store)) > 2:  # noqa: ASYNC110 - only the database knows
-            await asyncio.sleep(0.05)
+
+    async def is_clean() -> bool:
+        return len(await left(store)) <= 2
+
+    await eventually(is_clean)
     task.cancel()
     await asyncio.wait([task])
     await database.close()

@@ -72,7 +72,7 @@ async def test_a_page_of_large_memories_is_shorter_and_the_next_continues(
     await client.put_namespace(A, NamespaceUpsert(kind="workspace"))
     large = [
         MemoryWrite(content="ä" * 128 * 1024, kind="fact", source="agent", id=UUID(int=number))
-        for number in range(80)
+        for number in range(65)
     ]
     for body in large:
         await client.write(A, body)

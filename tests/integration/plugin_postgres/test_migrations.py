@@ -17,6 +17,7 @@ from postgres.errors import (
 from postgres.provide import prepare
 from postgres.schema import Migration
 from serving.errors import BadSetting
+from tests import timeouts
 
 pytestmark = pytest.mark.anyio
 
@@ -73,7 +74,7 @@ async def test_a_role_that_may_not_migrate_is_reported_to_the_operator(database:
     try:
         url = database.replace("postgres@", "only_reads@", 1)
         with pytest.raises(MigrationFailed, match="lacks a privilege"):
-            await prepare(Settings(database_url=url), SCHEMA, command="x")
+            await prepare(Settings(database_url=url, **timeouts.LIMITS), SCHEMA, command="x")
     finally:
         await admin.execute("DROP ROLE only_reads")
         await admin.close()
@@ -87,7 +88,7 @@ async def test_a_database_in_another_encoding_is_refused_before_it_is_touched(
     latin = urlunsplit(urlsplit(database)._replace(path="/latin"))
     try:
         with pytest.raises(BadSetting, match="LATIN1"):
-            await prepare(Settings(database_url=latin), SCHEMA, command="x")
+            await prepare(Settings(database_url=latin, **timeouts.LIMITS), SCHEMA, command="x")
         connection = await asyncpg.connect(latin)
         assert await connection.fetchval("SELECT to_regnamespace('memory_plugin')") is None
         await connection.close()

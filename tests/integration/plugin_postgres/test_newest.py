@@ -13,6 +13,7 @@ from plugin_postgres.database import Database
 from plugin_postgres.newest import NewestQueue
 from plugin_postgres.settings import Settings
 from postgres.errors import StoreUnavailable
+from tests import timeouts
 from tests.integration.plugin_postgres import plugin
 
 pytestmark = pytest.mark.anyio
@@ -41,7 +42,7 @@ class Watched(Database):
 async def watched(migrated: str) -> AsyncIterator[Watched]:
     async with plugin.memory_client(migrated) as client:
         await fill(client)
-    opened = Watched(Settings(database_url=migrated, pool_timeout=60))
+    opened = Watched(Settings(database_url=migrated, **timeouts.LIMITS))
     await opened.open()
     yield opened
     await opened.close()
@@ -127,7 +128,7 @@ async def test_a_shared_statement_is_bounded(watched: Watched) -> None:
 
 async def test_nobody_waits_for_a_late_statement(watched: Watched) -> None:
     late, *others = await ask(NewestQueue(watched), *((SPACES, 20) for _ in range(4)))
-    await asyncio.wait_for(asyncio.gather(*others), 20)
+    await asyncio.wait_for(asyncio.gather(*others), 60)
     assert watched.asked == [ALONE, 3]
     assert not late.done()
     watched.released.set()

@@ -11,7 +11,9 @@ from plugin_postgres.database import Database
 from plugin_postgres.pending import PendingList
 from plugin_postgres.schema import SCHEMA
 from plugin_postgres.settings import Settings
+from tests import timeouts
 from tests.integration.plugin_postgres import plugin
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -58,7 +60,7 @@ class Stepped(PendingList):
 
 @pytest.fixture
 async def pending(migrated: str) -> AsyncIterator[PendingList]:
-    database = Database(Settings(database_url=migrated))
+    database = Database(Settings(database_url=migrated, **timeouts.LIMITS))
     await database.open()
     yield PendingList(database)
     await database.close()
@@ -66,7 +68,7 @@ async def pending(migrated: str) -> AsyncIterator[PendingList]:
 
 @pytest.fixture
 async def stepped(migrated: str) -> AsyncIterator[Stepped]:
-    stepped = Stepped(Database(Settings(database_url=migrated)))
+    stepped = Stepped(Database(Settings(database_url=migrated, **timeouts.LIMITS)))
     running = asyncio.create_task(stepped.run())
     yield stepped
     running.cancel()
@@ -96,7 +98,9 @@ async def test_a_role_that_does_not_own_the_index_leaves_it_alone(migrated: str)
     await admin.execute("CREATE ROLE only_serves LOGIN")
     await admin.execute("GRANT USAGE ON SCHEMA memory_plugin TO only_serves")
     await admin.execute("GRANT SELECT ON ALL TABLES IN SCHEMA memory_plugin TO only_serves")
-    database = Database(Settings(database_url=migrated.replace("postgres@", "only_serves@", 1)))
+    database = Database(
+        Settings(database_url=migrated.replace("postgres@", "only_serves@", 1), **timeouts.LIMITS)
+    )
     try:
         assert await PendingList(database).sort_in() == 0
     finally:
@@ -148,6 +152,5 @@ async def test_the_plugin_merges_what_it_has_written(migrated: str) -> None:
         await client.write(
             "team:a", MemoryWrite(content="a lighthouse", kind="fact", source="agent")
         )
-        while not await watcher.fetchval(HAS_SORTED_IN):  # noqa: ASYNC110 - another process
-            await asyncio.sleep(0.02)
+        await eventually(lambda: watcher.fetchval(HAS_SORTED_IN))
     await watcher.close()

@@ -8,6 +8,7 @@ import pytest
 from contract import MemoryWrite, NamespaceUpsert, SearchRequest
 from plugin_postgres.schema import SCHEMA
 from tests.integration.plugin_postgres import plugin
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -29,15 +30,18 @@ async def test_embeddings_are_served_as_soon_as_pgvector_is_there(
         patch.setattr("plugin_postgres.pgvector.ensure", _is_missing)
         await SCHEMA.migrate(connection)
     async with plugin.memory_client(database, statement_timeout=60) as client:
+
+        async def embeds() -> bool:
+            return "embedding" in (await client.health()).capabilities
+
         await client.put_namespace(HOME, NamespaceUpsert(kind="workspace"))
-        assert "embedding" not in (await client.health()).capabilities
+        assert not await embeds()
         await SCHEMA.migrate(connection)
-        async with asyncio.timeout(60), connection.transaction():
+        async with connection.transaction():
             # Two searches that have to wait need two connections: the old one, and a new one.
             await connection.execute("LOCK TABLE memory_plugin.memory_namespaces")
             waiting = asyncio.gather(client.search(NEWEST), client.search(NEWEST))
-            while "embedding" not in (await client.health()).capabilities:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+            await eventually(embeds)
         await waiting
         await connection.close()
         await client.write(HOME, MEMORY)

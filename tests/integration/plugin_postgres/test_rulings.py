@@ -1,6 +1,5 @@
 """The rulings of the contract page, each by its number."""
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -21,6 +20,7 @@ from contract import (
     SearchRequest,
 )
 from tests.integration.plugin_postgres import plugin
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -42,8 +42,7 @@ async def contents(client: MemoryClient, *namespaces: str, **fields: Any) -> lis
 
 
 async def passed(moment: datetime) -> None:
-    while datetime.now(UTC) <= moment:  # noqa: ASYNC110 - a sleep goes by another clock
-        await asyncio.sleep(0.01)
+    await eventually(lambda: datetime.now(UTC) > moment)  # a sleep goes by another clock
 
 
 async def expire(client: MemoryClient, namespace: str) -> None:

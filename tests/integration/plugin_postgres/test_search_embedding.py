@@ -11,6 +11,7 @@ from plugin_postgres import vectors
 from plugin_postgres.database import Database
 from plugin_postgres.indexer import Indexer
 from plugin_postgres.settings import Settings
+from tests import timeouts
 from tests.integration.plugin_postgres import plugin
 
 pytestmark = pytest.mark.anyio
@@ -139,7 +140,7 @@ async def crowd(migrated: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 async def test_many_embeddings_are_indexed_once_and_then_found_by_the_index(crowd: str) -> None:
-    settings = Settings(database_url=crowd)
+    settings = Settings(database_url=crowd, **timeouts.LIMITS)
     database = Database(settings)
     await database.open()
     indexer = Indexer(database, settings)

@@ -27,6 +27,7 @@ from plugin_postgres.metrics import Metrics
 from plugin_postgres.pending import PendingList
 from plugin_postgres.settings import Settings
 from plugin_postgres.writes import Write, WriteQueue
+from tests import timeouts
 from tests.integration.plugin_postgres import plugin
 
 pytestmark = pytest.mark.anyio
@@ -49,7 +50,7 @@ async def store(migrated: str) -> AsyncIterator[asyncpg.Connection]:
 
 @pytest.fixture
 async def queue(migrated: str) -> AsyncIterator[WriteQueue]:
-    database = Database(Settings(database_url=migrated))
+    database = Database(Settings(database_url=migrated, **timeouts.LIMITS))
     await database.open()
     yield WriteQueue(database, PendingList(database), Metrics(), limit=100)
     await database.close()
@@ -199,7 +200,7 @@ class Gated(WriteQueue):
     """Its statements wait for the gate; `groups` are the contents that each of them wrote."""
 
     def __init__(self, url: str) -> None:
-        database = Database(Settings(database_url=url))
+        database = Database(Settings(database_url=url, **timeouts.LIMITS))
         super().__init__(database, PendingList(database), Metrics(), limit=100)
         self.gate = asyncio.Event()
         self.groups: list[list[str]] = []
@@ -218,7 +219,7 @@ async def test_what_arrives_during_a_statement_goes_into_the_next_one(migrated: 
         await asyncio.sleep(0)
         await asyncio.sleep(0)
     queue.gate.set()
-    await asyncio.wait_for(asyncio.gather(*done), 10)
+    await asyncio.wait_for(asyncio.gather(*done), 60)
     assert queue.groups == [["0"], ["1", "2", "3", "4"]]
 
 
@@ -231,7 +232,7 @@ async def test_nobody_waits_behind_a_long_text(migrated: str) -> None:
     await asyncio.sleep(0)
     assert queue.groups == [["long"], ["short"]]
     queue.gate.set()
-    await asyncio.wait_for(asyncio.gather(long, short), 10)
+    await asyncio.wait_for(asyncio.gather(long, short), 60)
 
 
 async def test_a_write_at_the_moment_the_queue_becomes_idle_is_not_lost(
@@ -250,7 +251,7 @@ async def test_a_write_at_the_moment_the_queue_becomes_idle_is_not_lost(
         await asyncio.sleep(0)
         await asyncio.sleep(0)
     queue.gate.set()
-    await asyncio.wait_for(asyncio.gather(*callers), 10)
+    await asyncio.wait_for(asyncio.gather(*callers), 60)
 
 
 @pytest.mark.usefixtures("store")
@@ -369,10 +370,11 @@ async def test_what_was_acknowledged_is_there_however_often_connections_break(
                 acknowledged.append(UUID(body["id"]))
 
     writers = [asyncio.create_task(writer()) for _ in range(4)]
-    for _ in range(10):
+    kills = 0
+    while kills < 10 or 503 not in statuses:
         await asyncio.sleep(0.02)
-        await store.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        kills += await store.fetchval(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
             " WHERE application_name = 'memory-plugin-postgres' AND datname = current_database()"
         )
     killing = False

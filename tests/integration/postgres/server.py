@@ -5,8 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,9 @@ from typing import Any
 import asyncpg
 import psutil
 
+from tests.waiting import SECONDS, until
+
 FAST = {"fsync": "off"}
-SECONDS = 60
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def postmaster(data_dir: Path) -> int:
 
 def keeper(data_dir: Path) -> int:
     """The process that keeps the server; while another one takes over, the file is empty."""
-    wait_until(lambda: (data_dir / "lock").read_text() != "", "there is no keeper")
+    until(lambda: (data_dir / "lock").read_text() != "", "there is no keeper")
     return int((data_dir / "lock").read_text() or 0)
 
 
@@ -90,13 +90,6 @@ def another(data_dir: Path) -> Iterator["subprocess.Popen[str]"]:
             process.wait(SECONDS)
 
 
-def wait_until(happened: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not happened():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
-
-
 def answers(url: str) -> None:
     """Wait until the server answers, and has what was written."""
 
@@ -105,7 +98,7 @@ def answers(url: str) -> None:
             return bool(ask(url, "SELECT answer FROM kept") == 42)
         return False
 
-    wait_until(answered, "the server does not answer")
+    until(answered, "the server does not answer")
 
 
 def processes_in(data_dir: Path) -> list[int]:
@@ -122,4 +115,4 @@ def processes_in(data_dir: Path) -> list[int]:
 
 def nothing_runs(data_dir: Path) -> None:
     """Wait until everything that ran for this directory has ended."""
-    wait_until(lambda: processes_in(data_dir) == [], "something runs on")
+    until(lambda: processes_in(data_dir) == [], "something runs on")

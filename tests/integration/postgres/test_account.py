@@ -12,7 +12,8 @@ import pytest
 from postgres import account
 from postgres.account import Account, account_for
 from postgres.server import Server
-from tests.integration.postgres.server import FAST, ask, postmaster, wait_until
+from tests.integration.postgres.server import FAST, ask, postmaster
+from tests.waiting import until
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0, reason="only root can run the server as somebody else"
@@ -30,7 +31,7 @@ def served(data_dir: Path) -> Iterator[Server]:
     server.prepare()
     server.start()
     try:
-        wait_until(server.is_ready, "it does not start")
+        until(server.is_ready, "it does not start")
         yield server
     finally:
         server.stop()

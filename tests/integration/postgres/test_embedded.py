@@ -20,8 +20,8 @@ from tests.integration.postgres.server import (
     ask,
     postmaster,
     running,
-    wait_until,
 )
+from tests.waiting import until
 
 
 def test_data_is_kept_across_restarts_and_the_server_stops(empty_dir: Path) -> None:
@@ -133,7 +133,7 @@ def test_programs_in_a_closed_directory_are_copied(empty_dir: Path, tmp_path: Pa
     empty_dir.mkdir()
     server.prepare()
     server.start()
-    wait_until(server.is_ready, "it does not start")
+    until(server.is_ready, "it does not start")
     server.stop()
 
 

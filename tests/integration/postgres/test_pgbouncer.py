@@ -6,6 +6,7 @@ from plugin_postgres.schema import SCHEMA
 from plugin_postgres.settings import Settings
 from postgres.provide import prepare
 from serving.errors import BadSetting
+from tests import timeouts
 from tests.integration.plugin_postgres import plugin
 from tests.pgbouncer import PGBOUNCER, pgbouncer
 
@@ -17,7 +18,7 @@ pytestmark = [
 
 async def test_a_session_for_each_client_works(database: str) -> None:
     with pgbouncer(database, "session") as url:
-        await prepare(Settings(database_url=url), SCHEMA, command="x")
+        await prepare(Settings(database_url=url, **timeouts.LIMITS), SCHEMA, command="x")
         async with plugin.http(url) as http:
             assert (await http.get("/v1/health")).status_code == 200
             put = await http.put("/v1/namespaces/workspace:a", json={"kind": "workspace"})
@@ -37,4 +38,4 @@ async def test_a_session_that_clients_share_is_refused_at_the_start(
     with pgbouncer(database, mode) as url:
         for _ in range(2):
             with pytest.raises(BadSetting, match="pool_mode = session"):
-                await prepare(Settings(database_url=url), SCHEMA, command="x")
+                await prepare(Settings(database_url=url, **timeouts.LIMITS), SCHEMA, command="x")

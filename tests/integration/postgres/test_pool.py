@@ -32,22 +32,22 @@ async def pool(connect: Connect) -> AsyncIterator[Pool]:
 
 async def test_connections_are_made_on_demand_and_used_again(pool: Pool) -> None:
     assert (pool.size, pool.used) == (0, 0)
-    first = await pool.acquire(30)
-    second = await pool.acquire(30)
+    first = await pool.acquire(60)
+    second = await pool.acquire(60)
     assert first is not second
     assert (pool.size, pool.used) == (2, 2)
     pool.release(first)
-    assert await pool.acquire(30) is first
+    assert await pool.acquire(60) is first
     pool.release(second)
     assert (pool.size, pool.used) == (2, 1)
 
 
 async def test_when_all_are_in_use_the_next_waits_its_turn_or_gives_up(pool: Pool) -> None:
-    first = await pool.acquire(30)
-    await pool.acquire(30)
+    first = await pool.acquire(60)
+    await pool.acquire(60)
     with pytest.raises(TimeoutError):
         await pool.acquire(0.05)
-    turns = [asyncio.create_task(pool.acquire(30)) for _ in range(2)]
+    turns = [asyncio.create_task(pool.acquire(60)) for _ in range(2)]
     await asyncio.sleep(0)
     pool.release(first)
     assert await turns[0] is first
@@ -67,29 +67,29 @@ async def test_a_new_connection_whose_caller_gave_up_goes_to_the_next(connect: C
     with pytest.raises(TimeoutError):
         await pool.acquire(0.05)
     release.set()
-    assert await (await pool.acquire(30)).fetchval("SELECT 1") == 1
+    assert await (await pool.acquire(60)).fetchval("SELECT 1") == 1
     assert pool.size == 1
     await pool.close()
 
 
 async def test_broken_and_unfinished_connections_are_replaced(pool: Pool) -> None:
-    closed = await pool.acquire(30)
+    closed = await pool.acquire(60)
     closed.terminate()
     pool.release(closed)
-    unfinished = await pool.acquire(30)
+    unfinished = await pool.acquire(60)
     assert unfinished is not closed
     await unfinished.execute("BEGIN")
     pool.release(unfinished)
     assert unfinished.is_closed()
-    idle = await pool.acquire(30)
+    idle = await pool.acquire(60)
     pool.release(idle)
     idle.terminate()
-    assert await (await pool.acquire(30)).fetchval("SELECT 1") == 1
+    assert await (await pool.acquire(60)).fetchval("SELECT 1") == 1
 
 
 async def test_a_broken_connection_makes_room_for_those_that_wait(pool: Pool) -> None:
-    used = [await pool.acquire(30) for _ in range(2)]
-    turn = asyncio.create_task(pool.acquire(30))
+    used = [await pool.acquire(60) for _ in range(2)]
+    turn = asyncio.create_task(pool.acquire(60))
     await asyncio.sleep(0)
     used[0].terminate()
     pool.release(used[0])
@@ -97,14 +97,14 @@ async def test_a_broken_connection_makes_room_for_those_that_wait(pool: Pool) ->
 
 
 async def test_expired_connections_are_closed_when_released(pool: Pool) -> None:
-    used, idle = await pool.acquire(30), await pool.acquire(30)
+    used, idle = await pool.acquire(60), await pool.acquire(60)
     pool.release(idle)
     pool.expire()
     assert idle.is_closed()
     assert not used.is_closed()
     pool.release(used)
     assert used.is_closed()
-    assert await (await pool.acquire(30)).fetchval("SELECT 1") == 1
+    assert await (await pool.acquire(60)).fetchval("SELECT 1") == 1
 
 
 async def test_all_waiting_callers_fail_if_no_connection_can_be_made() -> None:
@@ -113,18 +113,18 @@ async def test_all_waiting_callers_fail_if_no_connection_can_be_made() -> None:
         raise ConnectionRefusedError
 
     pool = Pool(fails, 2)
-    told = await asyncio.gather(*(pool.acquire(30) for _ in range(5)), return_exceptions=True)
+    told = await asyncio.gather(*(pool.acquire(60) for _ in range(5)), return_exceptions=True)
     assert [type(error) for error in told] == [ConnectionRefusedError] * 5
     assert pool.size == 0
 
 
 async def test_connections_that_are_idle_for_long_are_closed(connect: Connect) -> None:
     pool = Pool(connect, 2, idle_seconds=0.2)
-    first, second = await pool.acquire(30), await pool.acquire(30)
+    first, second = await pool.acquire(60), await pool.acquire(60)
     ended = asyncio.Event()
     first.add_termination_listener(lambda _: ended.set())
     pool.release(first)
-    await asyncio.wait_for(ended.wait(), 30)
+    await asyncio.wait_for(ended.wait(), 60)
     assert (pool.size, pool.used) == (1, 1)
     assert not second.is_closed(), "it is in use"
     pool.release(second)
@@ -132,7 +132,7 @@ async def test_connections_that_are_idle_for_long_are_closed(connect: Connect) -
 
 
 async def test_expiring_idle_connections_keeps_those_in_use(pool: Pool) -> None:
-    first, second = await pool.acquire(30), await pool.acquire(30)
+    first, second = await pool.acquire(60), await pool.acquire(60)
     pool.release(first)
     pool.expire_idle()
     assert first.is_closed()

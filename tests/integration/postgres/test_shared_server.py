@@ -10,7 +10,6 @@ from postgres.embedded import embedded_postgres
 from postgres.server import Server
 from tests.integration.postgres.server import (
     FAST,
-    SECONDS,
     another,
     answers,
     ask,
@@ -19,8 +18,8 @@ from tests.integration.postgres.server import (
     postmaster,
     processes_in,
     started,
-    wait_until,
 )
+from tests.waiting import SECONDS, until
 
 
 def test_all_users_of_a_directory_share_one_server_that_the_last_one_stops(data_dir: Path) -> None:
@@ -87,7 +86,7 @@ def test_a_keeper_that_is_killed_is_replaced(data_dir: Path) -> None:
         ask(url, "CREATE TABLE kept AS SELECT 42 AS answer")
         killed = keeper(data_dir)
         os.kill(killed, signal.SIGKILL)
-        wait_until(lambda: keeper(data_dir) != killed, "there is no other keeper")
+        until(lambda: keeper(data_dir) != killed, "there is no other keeper")
         answers(url)
     nothing_runs(data_dir)
 
@@ -117,7 +116,7 @@ def test_a_server_that_an_earlier_release_left_running_is_replaced(data_dir: Pat
         pass
     left = Server(data_dir, FAST, account_for(data_dir))
     left.start()
-    wait_until(left.is_ready, "it does not start")
+    until(left.is_ready, "it does not start")
     pid = postmaster(data_dir)
     with embedded_postgres(data_dir, FAST) as url:
         assert ask(url, "SELECT 1") == 1

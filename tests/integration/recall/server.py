@@ -1,6 +1,5 @@
 """The real command as a process, with a plugin and a scripted model."""
 
-import asyncio
 import os
 import queue
 import re
@@ -9,21 +8,20 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx
 
 from tests import timeouts
+from tests.waiting import SECONDS
 
 COMMAND = str(Path(sys.executable).with_name("memory-recall"))
 HARNESS = str(Path(sys.executable).with_name("memory-harness"))
 MANAGEMENT = {"authorization": "Bearer test-management"}
 _LISTENING = re.compile(r"""listening.*?address"?[=:]"?([^\s"]+)""")
 _EXAMPLE = re.compile(r"listening on (\S+)")
-_SECONDS = 90
 
 
 class Process:
@@ -56,17 +54,17 @@ class Process:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
-            code = self.process.wait(60)
+            code = self.process.wait(SECONDS)
         except subprocess.TimeoutExpired:
             self.process.kill()
             code = self.process.wait(10)
-        self._reader.join(10)
+        self._reader.join(SECONDS)
         if self.process.stderr is not None:
             self.process.stderr.close()
         return code
 
     def _wait(self, pattern: re.Pattern[str]) -> re.Match[str]:
-        deadline = time.monotonic() + _SECONDS
+        deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline:
             try:
                 line = self._arriving.get(timeout=1)
@@ -106,12 +104,13 @@ def recall(*flags: str, **environment: str) -> Iterator[Recall]:
         running.stop()
 
 
-def be_patient(server: Recall) -> None:
+def be_patient(server: Recall, token: str = "test-management") -> None:
     """Let memory take its time: on a busy machine 250 ms are soon over. Every worker hears it."""
-    with httpx.Client(base_url=server.url, headers=MANAGEMENT, timeout=60) as client:
+    headers = {"authorization": f"Bearer {token}"}
+    with httpx.Client(base_url=server.url, headers=headers, timeout=60) as client:
         client.put("/api/settings/memory", json={"retrievalBudgetMs": 5000}).raise_for_status()
     for _ in range(8):
-        httpx.get(f"{server.url}/api/settings/memory", headers=MANAGEMENT, timeout=60)
+        httpx.get(f"{server.url}/api/settings/memory", headers=headers, timeout=60)
 
 
 @contextmanager
@@ -132,13 +131,3 @@ def example_plugin(*without: str, listen: str = "127.0.0.1:0") -> Iterator[str]:
     """The URL of the harness's plugin."""
     with plugin_process(listen, *without) as running:
         yield running.address
-
-
-async def eventually(condition: Callable[[], Awaitable[Any]], seconds: float = 60) -> Any:
-    """Wait for a condition to hold, and return what it says."""
-    deadline = time.monotonic() + seconds
-    while True:
-        if value := await condition():
-            return value
-        assert time.monotonic() < deadline, "it did not happen in time"
-        await asyncio.sleep(0.05)

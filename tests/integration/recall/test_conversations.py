@@ -10,8 +10,9 @@ import httpx
 import pytest
 
 from recall.injection import INTRODUCTION
-from tests.integration.recall.server import Recall, eventually
+from tests.integration.recall.server import Recall
 from tests.integration.recall.upstream import Model, Received, chunk, event, head, whole
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 

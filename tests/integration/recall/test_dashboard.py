@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.integration.recall.server import MANAGEMENT, Recall
-from tests.integration.recall.upstream import until
+from tests.waiting import until
 
 expect.set_options(timeout=60_000)
 HOSTILE = '<img src=x onerror="document.title=1">&"\'</script>'

@@ -7,7 +7,8 @@ import pytest
 
 from tests.conftest import database_url, execute
 from tests.integration.recall.server import MANAGEMENT, be_patient, example_plugin, recall
-from tests.integration.recall.upstream import Model, until
+from tests.integration.recall.upstream import Model
+from tests.waiting import until
 
 BARE = ("batch", "list", "filter", "browse", "get", "fts", "embedding", "ttl", "pin")
 

@@ -14,7 +14,8 @@ from mcp.client import Client
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.integration.recall.server import COMMAND, Recall, eventually
+from tests.integration.recall.server import COMMAND, Recall
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 

@@ -14,6 +14,7 @@ from language.embedder import Embedder
 from recall.retrieval import Resolution, RetrievalConfig, Retrieved, retrieve
 from recall.store import MemoryStore
 from tests.integration.language.scripted import Scripted, scripted
+from tests.waiting import SECONDS
 
 pytestmark = pytest.mark.anyio
 OWNER = "ann"
@@ -27,8 +28,8 @@ def directions(body: Any) -> object:
 
 @asynccontextmanager
 async def recall_with(server: Scripted) -> AsyncIterator[MemoryStore]:
-    client = MemoryClient("http://plugin", timeout=30, transport=httpx.ASGITransport(create_app()))
-    embedder = Embedder(server.url, "some-model")
+    client = MemoryClient("http://plugin", timeout=60, transport=httpx.ASGITransport(create_app()))
+    embedder = Embedder(server.url, "some-model", timeout=SECONDS)
     try:
         yield MemoryStore(client, embedder=embedder)
     finally:
@@ -37,7 +38,9 @@ async def recall_with(server: Scripted) -> AsyncIterator[MemoryStore]:
 
 
 async def ask(store: MemoryStore, query: str, **more: Any) -> Retrieved:
-    config = RetrievalConfig(query=query, strategy="semantic", **more)
+    config = RetrievalConfig(
+        query=query, strategy="semantic", **{"embedding_seconds": SECONDS} | more
+    )
     return await retrieve(store, OWNER, config)
 
 

@@ -9,8 +9,9 @@ import httpx
 import pytest
 
 from tests.integration.recall import upstream
-from tests.integration.recall.server import Recall, recall
-from tests.integration.recall.upstream import Model, Received, chunk, event, head, until, whole
+from tests.integration.recall.server import Recall, be_patient, recall
+from tests.integration.recall.upstream import Model, Received, chunk, event, head, whole
+from tests.waiting import until
 
 pytestmark = pytest.mark.anyio
 
@@ -362,6 +363,7 @@ class TestCredentials:
         with recall(
             *flags, MEMORY_RECALL_UPSTREAM_KEY="up-1", MEMORY_RECALL_MANAGEMENT_TOKEN="m-1"
         ) as server:
+            be_patient(server, "m-1")
             async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
                 management = {"authorization": "Bearer m-1"}
                 made = await client.post("/api/keys", json={"name": "a"}, headers=management)
@@ -394,6 +396,7 @@ class TestCredentials:
         with recall(
             *flags, "--upstream-url", model.url, MEMORY_RECALL_MANAGEMENT_TOKEN="m-1"
         ) as server:
+            be_patient(server, "m-1")
             async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
                 own = {"authorization": "Bearer sk-mine", "x-api-key": "sk-mine"}
                 answer = await client.post("/v1/chat/completions", json=ASK, headers=own)

@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -93,3 +94,23 @@ async def test_an_import_without_get_looks_through_a_namespace_once_for_each_hun
             assert getattr(done, change) == len(lines)
             assert listings == len(lines) / 100
         assert await store.count(EVERYTHING) == len(lines)
+
+
+class Counted(httpx.ASGITransport):
+    """Counts the requests to delete a memory."""
+
+    deletions = 0
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.deletions += request.method == "DELETE"
+        return await super().handle_async_request(request)
+
+
+async def test_an_unknown_id_is_requested_once_however_many_owners_there_are() -> None:
+    transport = Counted(create_app())
+    async with MemoryClient("http://plugin", timeout=60, transport=transport) as client:
+        store = MemoryStore(client)
+        for number in range(5):
+            await store.create(f"owner {number}", "key", "content")
+        assert await store.delete_anywhere([str(uuid4()) for _ in range(300)]) == 0
+    assert transport.deletions == 300

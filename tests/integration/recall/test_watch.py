@@ -11,6 +11,7 @@ from recall.memory import memory_id
 from recall.settings import Settings
 from recall.watch import Choice, Watch
 from recall.worker import SCHEMA_NAME
+from tests import timeouts
 from tests.integration.recall.server import Recall
 
 pytestmark = pytest.mark.anyio
@@ -21,7 +22,7 @@ LOOKS = 20
 async def database(recall_database: str, server: Recall) -> AsyncIterator[Database]:
     """The tables of a running server; one after the other, all statements use one connection."""
     assert server.url
-    settings = Settings(database_url=recall_database)
+    settings = Settings(database_url=recall_database, **timeouts.LIMITS)
     opened = Database(settings, name="test", search_path=SCHEMA_NAME, prepare=json_as_python)
     await opened.open()
     yield opened

@@ -4,7 +4,6 @@ import asyncio
 import gzip
 import json
 import threading
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -334,21 +333,10 @@ def scripted_model(port: int = 0) -> Iterator[Model]:
 
     thread = threading.Thread(target=lambda: loop.run_until_complete(run()), daemon=True)
     thread.start()
-    assert ready.wait(30)
+    assert ready.wait(60)
     try:
         yield model
     finally:
         loop.call_soon_threadsafe(stopping.set)
-        thread.join(30)
+        thread.join(60)
         loop.close()
-
-
-def until(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
-    """Wait for a condition to hold, and return what it says."""
-    deadline = time.monotonic() + seconds
-    while True:
-        value = condition()
-        if value:
-            return value
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)

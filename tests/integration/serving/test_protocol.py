@@ -90,7 +90,10 @@ def test_a_connection_is_kept_longer_than_clients_keep_it() -> None:
     assert service._KEEP_ALIVE_SECONDS >= 120
 
 
-async def test_a_request_sent_while_its_connection_closes_gets_no_reset() -> None:
+async def test_a_request_sent_while_its_connection_closes_gets_no_reset(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("serving.protocol._CLOSE_SECONDS", 60)
     async with listening(keep_alive=0) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(REQUEST)
