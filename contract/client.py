@@ -197,19 +197,23 @@ class MemoryClient:
         return read_answer(SearchResponse, await self.search_bytes(request, timeout=timeout))
 
     async def search_bytes(
-        self, request: SearchRequest | bytes, *, timeout: float | None = None
+        self,
+        request: SearchRequest | bytes,
+        *,
+        secrets: Collection[str] = (),
+        timeout: float | None = None,
     ) -> bytes:
         """The unparsed response to the same search, for a caller that validates it itself.
 
         Use `read_answer` to validate it. A request as bytes is sent as it is: for a caller that is
-        sure of it, and for whom checking a thousand names would take longer than the search.
+        sure of it, and for whom checking a thousand names would take longer than the search. Its
+        query belongs into `secrets`, so that no error repeats it.
         """
         deadline = self._deadline(timeout)
-        secrets: list[str] = []
         if not isinstance(request, bytes):
             await self._require(extension_fields(request), deadline)
             request = await self._fit("search", request, deadline)
-            secrets.append(request.query or "")
+            secrets = [request.query or ""]
         return await self._call(
             "POST", "/v1/search", request, deadline=deadline, repeatable=True, secrets=secrets
         )

@@ -230,7 +230,8 @@ class Plugin:
         if embedding is not None and await self._understands("embedding"):
             asked["embedding"] = embedding
         try:
-            return read_found(await self._client.search_bytes(orjson.dumps(asked)))
+            body = orjson.dumps(asked)
+            return read_found(await self._client.search_bytes(body, secrets=[query]))
         except BadRequest:
             if len(names) == 1:
                 raise

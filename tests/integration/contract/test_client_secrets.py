@@ -85,6 +85,13 @@ async def test_what_the_plugin_says_is_otherwise_kept(stub: Stub) -> None:
             await client.search(SEARCH)
 
 
+async def test_an_exception_hides_what_a_search_in_bytes_names_as_secret(stub: Stub) -> None:
+    stub.answer("POST", "/v1/search", echo(400, f"query: {CONTENT} is too long"))
+    async with MemoryClient(stub.url, timeout=60, token=TOKEN) as client:
+        with pytest.raises(MemoryPluginError, match=r"^query: \[hidden\] is too long$"):
+            await client.search_bytes(b"{}", secrets=[CONTENT])
+
+
 async def test_a_timeout_and_a_refused_connection_contain_no_secret(stub: Stub) -> None:
     async with serving() as gone:
         pass
