@@ -270,6 +270,20 @@ class MemoryClient:
             raise ContractViolation(f"results: {len(results)} answers to {len(writes)} writes")
         return results
 
+    async def batch_bytes(self, body: bytes, *, timeout: float | None = None) -> bytes:
+        """The unparsed response to a batch that is sent as it is, for a caller that is sure of it.
+
+        Every write must have an id, because it may be retried. Use `read_answer` to validate the
+        response, a `BatchResponse`.
+        """
+        return await self._call(
+            "POST",
+            "/v1/memories/batch",
+            body,
+            deadline=self._deadline(timeout),
+            repeatable=True,
+        )
+
     async def list_page(
         self, request: ListRequest, *, timeout: float | None = None
     ) -> ListResponse:

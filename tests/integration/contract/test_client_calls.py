@@ -411,3 +411,11 @@ async def test_a_search_in_bytes_is_sent_as_it_is(stub: Stub, client: MemoryClie
     body = b'{"namespaces": [ "team:1" ], "query":"tea","unknown":1}'
     assert b"hello" in await client.search_bytes(body)
     assert stub.requests[-1].body == body
+
+
+async def test_a_batch_in_bytes_is_sent_as_it_is(stub: Stub, client: MemoryClient) -> None:
+    result = {"id": ID, "namespace": "team:1"}
+    stub.answer("POST", "/v1/memories/batch", Reply(body={"results": [result]}))
+    body = b'{"writes": [ {"id":"x"} ]}'
+    assert ID.encode() in await client.batch_bytes(body)
+    assert stub.requests[-1].body == body
