@@ -96,7 +96,7 @@ async def found(store: str, query: str) -> list[dict[str, Any]]:
     call = Call({}, receive, Caller("alice"), Access(database), Level.READER)
     try:
         search = Search(database, plugin, Embeddings(settings, Metrics("test")))
-        answer = json.loads((await search.search(call)).body)
+        answer = json.loads(bytes((await search.search(call)).body))
     finally:
         await plugin.aclose()
         await database.close()
