@@ -28,6 +28,7 @@ from recall.memory import (
 from recall.plugin import Plugin, Scan, walk
 from recall.rows import Found
 from recall.selection import Selection
+from recall.sharing import Sharing
 
 OnConflict = Literal["merge", "skip", "replace"]
 Fate = Literal["created", "updated", "skipped"]
@@ -89,6 +90,9 @@ class MemoryStore:
         self.embedder = embedder
         self._owners: set[str] = {SHARED}
         self._locks = Locks()
+        self._newest: Sharing[tuple[Selection, int], Found] = Sharing(
+            lambda asked: self.plugin.search(*asked)
+        )
 
     # Writing
 
@@ -300,8 +304,8 @@ class MemoryStore:
         return await self.plugin.scan(selection)
 
     async def newest(self, selection: Selection, limit: int) -> Found:
-        """The newest that match."""
-        return await self.plugin.search(selection, limit)
+        """The newest that match; requests of one owner that come together share them."""
+        return await self._newest.ask((selection, limit))
 
     async def search(self, selection: Selection, words: str, limit: int) -> Found:
         """What the plugin finds for some words; nothing where it searches no text."""

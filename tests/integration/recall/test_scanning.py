@@ -1,6 +1,8 @@
 """How far recall looks through a plugin: to the end where it browses, else in bounds."""
 
+import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -74,25 +76,32 @@ async def test_an_export_is_complete_on_a_plugin_with_list(
         assert len(keys) == COUNT
 
 
-async def test_an_import_without_get_looks_through_a_namespace_once_for_each_hundred() -> None:
-    app = create_app(extensions=("batch", "list"))
-    listings = 0
+@asynccontextmanager
+async def counted(
+    extensions: Collection[Extension],
+) -> AsyncIterator[tuple[MemoryStore, Counter[str]]]:
+    """A store on an empty plugin, and how often each path was asked for."""
+    app = create_app(extensions=extensions)
+    asked: Counter[str] = Counter()
 
-    async def counted(scope: Scope, receive: Receive, send: Send) -> None:
-        nonlocal listings
-        listings += scope["path"] == "/v1/memories/list"
+    async def counting(scope: Scope, receive: Receive, send: Send) -> None:
+        asked[scope["path"]] += 1
         await app(scope, receive, send)
 
-    lines = [{"key": f"k{number}", "content": f"about {number}"} for number in range(400)]
-    transport = httpx.ASGITransport(counted)
+    transport = httpx.ASGITransport(counting)
     async with MemoryClient("http://plugin", timeout=60, transport=transport) as client:
-        store = MemoryStore(client)
+        yield MemoryStore(client), asked
+
+
+async def test_an_import_without_get_looks_through_a_namespace_once_for_each_hundred() -> None:
+    lines = [{"key": f"k{number}", "content": f"about {number}"} for number in range(400)]
+    body = json.dumps(lines).encode()
+    async with counted(("batch", "list")) as (store, asked):
         for change in ("imported", "updated"):
-            listings = 0
-            body = json.dumps(lines).encode()
+            asked.clear()
             done = await import_memories(store, body, api_key_id=OWNER, on_conflict="merge")
             assert getattr(done, change) == len(lines)
-            assert listings == len(lines) / 100
+            assert asked["/v1/memories/list"] == len(lines) / 100
         assert await store.count(EVERYTHING) == len(lines)
 
 
@@ -114,3 +123,13 @@ async def test_an_unknown_id_is_requested_once_however_many_owners_there_are() -
             await store.create(f"owner {number}", "key", "content")
         assert await store.delete_anywhere([str(uuid4()) for _ in range(300)]) == 0
     assert transport.deletions == 300
+
+
+async def test_requests_that_come_together_share_the_newest() -> None:
+    async with counted(EXTENSIONS) as (store, asked):
+        await store.create(OWNER, "k", "about k")
+        found = await asyncio.gather(*(store.newest(EVERYTHING, 100) for _ in range(10)))
+        assert [[memory.key for memory in one.memories] for one in found] == [["k"]] * 10
+        assert asked["/v1/search"] == 1
+        await store.newest(EVERYTHING, 100)
+        assert asked["/v1/search"] == 2

@@ -163,8 +163,9 @@ async def test_a_search_that_fails_ends_the_one_beside_it(
     ended: list[str] = []
 
     async def newest(_selection: Selection, _limit: int) -> Found:
+        never: asyncio.Future[Found] = asyncio.get_running_loop().create_future()
         try:
-            return await asyncio.get_running_loop().create_future()
+            return await never
         finally:
             ended.append("newest")
 
