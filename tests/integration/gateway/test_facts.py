@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+import asyncpg
 import pytest
 
 from tests.integration.gateway import people
@@ -131,6 +132,10 @@ async def test_ruling_16_a_question_survives_the_gateway_and_the_model(
             await eventually(lambda: _count(api.asked))
             await eventually(lambda: counts_a_failure(gateway, "llm"))
         api.is_down = False
+        # Else it would be asked again only after ten seconds.
+        connection = await asyncpg.connect(store)
+        await connection.execute("UPDATE memory_gateway.questions SET try_at = now()")
+        await connection.close()
         async with people.gateway(store, plugin.client(), **named) as gateway:
             ann = Person(gateway.http, ann.user_id, ann.key)
             await eventually(lambda: facts(ann, "boat"))
