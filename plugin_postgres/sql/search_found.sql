@@ -67,7 +67,7 @@ state AS MATERIALIZED (
         -- A memory that no look has found has only clues that were cut. Where these weigh too little, it is not
         -- worth a fifth of the best and would be left out in the end.
         is_cut AND weight_of_cut >= 0.17 * best AS needs_more,
-        $23::boolean AND is_cut AND weight_of_cut >= 0.17 * best AND sure < greatest(3 * $3, 60) AS needs_newest
+        $23::boolean AND is_cut AND weight_of_cut >= 0.17 * best AND sure < greatest($3, 60) AS needs_newest
     FROM (
         SELECT
             sum(weight) FILTER (WHERE number IS DISTINCT FROM $13) AS total,
