@@ -1,5 +1,6 @@
 """What PostgreSQL reads for a flush, however long the chat is."""
 
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import asyncpg
@@ -20,11 +21,9 @@ async def test_a_flush_does_not_read_what_earlier_ones_left_in_the_indexes(
     settings = {"search_path": "memory_gateway", **PLANS}
     connection = await asyncpg.connect(store, server_settings=settings)
     try:
-        session, last = await connection.fetchrow(
-            "SELECT id, last_message_at FROM sessions WHERE name = 'chat:long'"
-        )
+        session = await connection.fetchval("SELECT id FROM sessions WHERE name = 'chat:long'")
         nothing: list[list[object]] = [[] for _ in range(10)]
-        taken = session, uuid4(), [1, 2], last, *nothing
+        taken = session, uuid4(), [1, 2], datetime.now(UTC), *nothing
         read = await connection.fetch(f"EXPLAIN {load('read_session')}", session)
         take = await connection.fetch(f"EXPLAIN {load('take_batch')}", *taken)
     finally:
