@@ -1,6 +1,6 @@
 -- serves: 0003
--- The rows that an append takes: PostgreSQL reads them several times faster than the same as JSON, and
--- the driver writes one array of rows faster than an array for each column.
+-- The rows that an append takes. A statement with 16 messages takes PostgreSQL a sixth less time than
+-- with JSON. The driver takes a little longer than for JSON, and less than for an array per column.
 CREATE TYPE appended_place AS (
     id               uuid,
     count            integer,
