@@ -206,8 +206,8 @@ class MemoryClient:
         """The unparsed response to the same search, for a caller that validates it itself.
 
         Use `read_answer` to validate it. A request as bytes is sent as it is: for a caller that is
-        sure of it, and for whom checking a thousand names would take longer than the search. Its
-        query belongs into `secrets`, so that no error repeats it.
+        sure of it, and for whom checking a thousand names would take longer than the search;
+        `secrets` are the texts in it, which no error repeats.
         """
         deadline = self._deadline(timeout)
         if not isinstance(request, bytes):
@@ -270,11 +270,13 @@ class MemoryClient:
             raise ContractViolation(f"results: {len(results)} answers to {len(writes)} writes")
         return results
 
-    async def batch_bytes(self, body: bytes, *, timeout: float | None = None) -> bytes:
+    async def batch_bytes(
+        self, body: bytes, *, secrets: Collection[str], timeout: float | None = None
+    ) -> bytes:
         """The unparsed response to a batch that is sent as it is, for a caller that is sure of it.
 
-        Every write must have an id, because it may be retried. Use `read_answer` to validate the
-        response, a `BatchResponse`.
+        Every write must have an id, because it may be retried; `secrets` are their contents, which
+        no error repeats. Use `read_answer` to validate the response, a `BatchResponse`.
         """
         return await self._call(
             "POST",
@@ -282,6 +284,7 @@ class MemoryClient:
             body,
             deadline=self._deadline(timeout),
             repeatable=True,
+            secrets=secrets,
         )
 
     async def list_page(

@@ -208,7 +208,8 @@ class Plugin:
                 write.pop("embedding", None)
         # Not validated: the texts and ids are our own.
         body = orjson.dumps({"writes": writes})
-        answer = await self._client.batch_bytes(body, timeout=_WRITE_SECONDS)
+        contents = [it.text for it in memories]
+        answer = await self._client.batch_bytes(body, secrets=contents, timeout=_WRITE_SECONDS)
         if _are_all_written(answer, memories):
             return {it.id for it in memories}
         results = read_answer(BatchResponse, answer).results

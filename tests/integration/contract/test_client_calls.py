@@ -417,5 +417,5 @@ async def test_a_batch_in_bytes_is_sent_as_it_is(stub: Stub, client: MemoryClien
     result = {"id": ID, "namespace": "team:1"}
     stub.answer("POST", "/v1/memories/batch", Reply(body={"results": [result]}))
     body = b'{"writes": [ {"id":"x"} ]}'
-    assert ID.encode() in await client.batch_bytes(body)
+    assert ID.encode() in await client.batch_bytes(body, secrets=["tea"])
     assert stub.requests[-1].body == body

@@ -85,11 +85,13 @@ async def test_what_the_plugin_says_is_otherwise_kept(stub: Stub) -> None:
             await client.search(SEARCH)
 
 
-async def test_an_exception_hides_what_a_search_in_bytes_names_as_secret(stub: Stub) -> None:
-    stub.answer("POST", "/v1/search", echo(400, f"query: {CONTENT} is too long"))
+async def test_an_exception_hides_what_a_request_in_bytes_names_as_secret(stub: Stub) -> None:
+    for path in ("/v1/search", "/v1/memories/batch"):
+        stub.answer("POST", path, echo(400, f"text: {CONTENT} is too long"))
     async with MemoryClient(stub.url, timeout=60, token=TOKEN) as client:
-        with pytest.raises(MemoryPluginError, match=r"^query: \[hidden\] is too long$"):
-            await client.search_bytes(b"{}", secrets=[CONTENT])
+        for send in (client.search_bytes, client.batch_bytes):
+            with pytest.raises(MemoryPluginError, match=r"^text: \[hidden\] is too long$"):
+                await send(b"{}", secrets=[CONTENT])
 
 
 async def test_a_timeout_and_a_refused_connection_contain_no_secret(stub: Stub) -> None:

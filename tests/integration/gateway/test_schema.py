@@ -9,7 +9,8 @@ import pytest
 
 from gateway.schema import SCHEMA
 from tests.conftest import database_url, execute
-from tests.integration.gateway.people import Person, message, until
+from tests.integration.gateway.people import Person, message
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -62,7 +63,7 @@ async def test_a_deletion_takes_the_messages_that_were_being_added(
         session,
     )
     deletion = asyncio.create_task(deleting.execute("DELETE FROM sessions WHERE id = $1", session))
-    await until(lambda: _waits(watching, deleting))
+    await eventually(lambda: _waits(watching, deleting))
     await adding.execute("COMMIT")
     await deletion
     left = await watching.fetchval("SELECT count(*) FROM messages WHERE session = $1", session)
@@ -79,6 +80,6 @@ async def test_a_migration_and_what_runs_beside_it_do_not_block_each_other(
     await SCHEMA.migrate(migrating, SCHEMA.migrations[:3])
     await working.execute(f"BEGIN; LOCK TABLE {tables[0]} IN ROW EXCLUSIVE MODE")
     migration = asyncio.create_task(SCHEMA.migrate(migrating, SCHEMA.migrations[:4]))
-    await until(lambda: _waits(watching, migrating))
+    await eventually(lambda: _waits(watching, migrating))
     await working.execute(f"LOCK TABLE {tables[1]} IN ROW EXCLUSIVE MODE; COMMIT")
     assert [file.name for file in await migration][:1] == ["messages_of_a_session"]
