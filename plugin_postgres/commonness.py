@@ -7,7 +7,6 @@ than it may return takes a new one.
 
 import re
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,12 +14,13 @@ from plugin_postgres import sql
 from plugin_postgres.lexicon import Fetch
 
 _KEPT_SECONDS = 5.0
-_MOST_KEPT = 500
-_MOST_WORDS = 1_000
+_MOST_KEPT = 100
 # How many memories a sample has, if they are in few namespaces.
 _SIZE = 48
 # How many of the namespaces are sampled.
 _NAMESPACES = 16
+# How many memories are counted at most.
+_COUNTED = 1_600
 # A smaller sample tells nothing.
 _TELLING = 32
 _WORD = re.compile(r"('@[^']*)'(:\*)?")
@@ -28,33 +28,39 @@ _WORD = re.compile(r"('@[^']*)'(:\*)?")
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Some memories of the searched namespaces, and which words they have."""
+    """Some memories of the searched namespaces, and which of them have a word."""
 
     taken: int
     stored: float  # about how many memories the namespaces have, at least where these are few
-    words: dict[str, int]  # how many of the sample have each, by template; those of one: left out
+    words: dict[str, int]  # by template, a bit for each memory; words of one memory are left out
 
     @property
     def is_telling(self) -> bool:
         return self.taken >= _TELLING
 
-    def seen(self, template: str) -> int:
-        """About how many memories of the sample a template matches."""
-        if (number := self.words.get(template)) is not None:
-            return number
-        if template[0] != "(" and template[-1] != "*":
-            return 0
-        number = 0
-        for word, is_beginning in _WORD.findall(template):
-            if is_beginning:
-                number += sum(n for it, n in self.words.items() if it.startswith(word))
-            else:
-                number += self.words.get(f"{word}'", 0)
-        return min(number, self.taken)
+    def seen(self, template: str, without: str | None = None) -> int:
+        """How many memories of the sample a template matches, but not the other one."""
+        matched = self._matched(template)
+        if without is not None:
+            matched &= ~self._matched(without)
+        return matched.bit_count()
 
     def estimate(self, seen: int) -> int:
         """About how many memories have what `seen` of the sample have."""
         return round(seen * self.stored / self.taken)
+
+    def _matched(self, template: str) -> int:
+        if (bits := self.words.get(template)) is not None:
+            return bits
+        bits = 0
+        if template[0] == "(" or template[-1] == "*":
+            for word, is_beginning in _WORD.findall(template):
+                if is_beginning:
+                    for other, of_other in self.words.items():
+                        bits |= of_other if other.startswith(word) else 0
+                else:
+                    bits |= self.words.get(f"{word}'", 0)
+        return bits
 
 
 class Commonness:
@@ -73,12 +79,13 @@ class Commonness:
         """A new sample of these namespaces."""
         key = _key(namespaces)
         names = key[1]
-        [(taken, stored, words)] = await fetch(sql.load("sample_words"), names, _SIZE)
-        seen = Counter((words or "").split(" "))
+        # Of many namespaces a few are counted, and not one large one alone.
+        counted = _COUNTED if len(names) == len(namespaces) else _COUNTED // _NAMESPACES
+        [(stored, texts)] = await fetch(sql.load("sample_words"), names, _SIZE, counted)
         sample = Sample(
-            taken=taken,
+            taken=len(texts),
             stored=stored * len(namespaces) / len(names),
-            words={f"'@{word}'": n for word, n in seen.most_common(_MOST_WORDS) if n > 1},
+            words=_by_word(texts),
         )
         if len(self._samples) >= _MOST_KEPT:
             self.forget()
@@ -92,5 +99,15 @@ class Commonness:
 
 def _key(namespaces: Sequence[str]) -> tuple[int, tuple[str, ...]]:
     """How many namespaces there are, and those of which a sample is taken."""
-    step = max(1, len(namespaces) // _NAMESPACES)
+    step = -(-len(namespaces) // _NAMESPACES)
     return len(namespaces), tuple(namespaces[::step][:_NAMESPACES])
+
+
+def _by_word(texts: Sequence[str]) -> dict[str, int]:
+    words: dict[str, int] = {}
+    for place, text in enumerate(texts):
+        bit = 1 << place
+        for word in text.split(" "):
+            words[word] = words.get(word, 0) | bit
+    # A word of one memory has one bit, so that it is a power of two.
+    return {f"'@{word}'": bits for word, bits in words.items() if bits & (bits - 1)}

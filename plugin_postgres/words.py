@@ -138,11 +138,14 @@ class WordSearch:
         seen = [sample.seen(term) for term in question.terms]
         estimates = [_crowd(sample, it) for it in seen]
         looked_up = [place for place, it in enumerate(estimates) if it < _CROWDED]
-        begins = question.last_term in looked_up
-        if question.begun is not None and begins:
-            others = sample.seen(question.begun) - seen[question.last_term]
-            begins = _crowd(sample, others) < _CROWDED
-        return _Plan(looked_up, estimates=estimates, begins=begins)
+        begun = 0
+        if question.begun is not None:
+            word = question.terms[question.last_term]
+            begun = max(
+                _crowd(sample, sample.seen(question.begun, without=word)),
+                estimates[question.last_term],
+            )
+        return _Plan(looked_up, estimates=estimates, begun=begun)
 
     def _for_many(self, sample: Sample) -> "_Plan":
         """In many namespaces, some terms are looked up first and others if need be.
@@ -189,7 +192,7 @@ class WordSearch:
             clues.append(f"{in_memory(question.begun)} & !{clues[last]}")
             factors.append(_BEGUN * factors[last])
             begun, word = len(clues), last + 1
-            if plan.begins:
+            if plan.begun < _CROWDED:
                 templates.append((begun, question.begun))
         looks: list[str] = []
         of_clue: list[int] = []
@@ -203,6 +206,8 @@ class WordSearch:
         estimates = ["0"] * len(clues)
         for place, it in enumerate(plan.estimates or ()):
             estimates[place] = str(min(it, most))
+        if begun is not None:
+            estimates[-1] = str(min(plan.begun, most))
         for clue, _ in templates:
             estimates[clue - 1] = "NULL"
         every = None
@@ -258,7 +263,7 @@ class _Plan:
     looked_up: list[int]
     if_need_be: list[int] = field(default_factory=list)
     estimates: list[int] | None = None  # how many memories have each term, 0 where these are few
-    begins: bool = True  # whether words that begin with the last one are looked up
+    begun: int = 0  # the same for the words that begin with the last one
 
 
 def _crowd(sample: Sample, seen: int) -> int:

@@ -44,7 +44,7 @@ best AS (
         LIMIT $5
     ) AS looked
     ORDER BY pin DESC, worth DESC, created_at DESC, id
-    LIMIT greatest(2 * $3, 60)
+    LIMIT greatest($3 * 3 / 2, 60)
 )
 SELECT number, id, namespace, content, kind, source, created_at, expires_at, propagation, pin, score
 FROM (

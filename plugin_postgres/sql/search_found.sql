@@ -67,7 +67,7 @@ state AS MATERIALIZED (
         -- A memory that no look has found has only clues that were cut. Where these weigh too little, it is not
         -- worth a fifth of the best and would be left out in the end.
         is_cut AND weight_of_cut >= 0.17 * best AS needs_more,
-        $23::boolean AND is_cut AND weight_of_cut >= 0.17 * best AND sure < greatest($3, 60) AS needs_newest
+        $23::boolean AND is_cut AND weight_of_cut >= 0.17 * best AND (sure < 60 OR most < $3::bigint) AS needs_newest
     FROM (
         SELECT
             sum(weight) FILTER (WHERE number IS DISTINCT FROM $13) AS total,
@@ -78,6 +78,7 @@ state AS MATERIALIZED (
             coalesce(sum(weight) FILTER (WHERE is_cut), 0) AS weight_of_cut,
             coalesce(max(weight) FILTER (WHERE NOT is_cut AND found > 0), 0) AS best,
             coalesce(sum(found) FILTER (WHERE NOT is_cut), 0) AS sure,
+            coalesce(max(found) FILTER (WHERE NOT is_cut), 0) AS most,
             max(weight) FILTER (WHERE number = $13) AS begun,
             $22::text IS NOT NULL AND coalesce(sum(found) FILTER (WHERE number IN ($13, $14)), 0) = 0 AS is_begun
         FROM (
@@ -171,7 +172,7 @@ best AS MATERIALIZED (
     WHERE worth > 0
     ORDER BY
         pin AND worth >= 0.2 * (SELECT max(worth) FROM scored) DESC, worth DESC, created_at DESC, id
-    LIMIT $3 + greatest($3 / 2, 20)
+    LIMIT greatest($3 * 3 / 2, 60)
 ),
 found AS MATERIALIZED (
     SELECT

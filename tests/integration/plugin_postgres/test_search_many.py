@@ -172,15 +172,36 @@ async def test_more_than_three_function_words_are_looked_up_if_need_be(filled: s
     assert await found(filled, EVEN, "about into from the?") == ["The"]
 
 
-async def test_a_sample_leaves_out_long_memories(filled: str) -> None:
+async def test_of_long_memories_a_sample_has_the_beginning(filled: str) -> None:
     async with plugin.pool_connection(filled) as connection, connection.transaction():
         await connection.execute(
             "INSERT INTO memory_namespaces (name, kind) VALUES ('custom:long', 'custom');"
             " INSERT INTO memory_records (namespace, content, kind, source)"
             " SELECT 'custom:long', CASE WHEN n % 8 = 0"
-            "   THEN (SELECT string_agg(md5(n || '-' || w), ' ') FROM generate_series(1, 900) AS w)"
+            "   THEN (SELECT 'A usual ' || string_agg(md5(n || '-' || word), ' ') || ' end'"
+            "     FROM generate_series(1, 900) AS word)"
             "   ELSE 'A usual remark' END, 'fact', 'agent'"
             " FROM generate_series(1, 48) AS n"
         )
         sample = await Commonness().sample(connection.fetch, ["custom:long"])
-    assert (sample.taken, sample.stored, sample.seen("'@usual'")) == (42, 48, 42)
+    assert (sample.taken, sample.stored) == (48, 48)
+    assert sample.seen("'@usual'") == 48
+    assert sample.seen("'@end'") == 0
+    assert sample.seen("'@us':*", without="'@remark'") == 6
+
+
+async def test_a_common_word_that_the_query_begins_counts_little(filled: str) -> None:
+    async with plugin.pool_connection(filled) as connection, connection.transaction():
+        await connection.execute(
+            "INSERT INTO memory_namespaces (name, kind) VALUES ('custom:begun', 'custom');"
+            " INSERT INTO memory_records (namespace, content, kind, source, created_at)"
+            " SELECT 'custom:begun',"
+            "   CASE WHEN n <= 10 THEN 'Something blue' ELSE 'A remark on the project' END,"
+            "   'fact', 'agent', now() - (2000 - n) * interval '1 minute'"
+            " FROM generate_series(1, 1000) AS n"
+        )
+        request = SearchRequest(namespaces=["custom:begun"], query="blue proj", limit=10)
+        rows = await find_rows(
+            connection.fetch, Lexicon(), Commonness(), request, request.query, None
+        )
+    assert [memory(*row)["content"] for row in rows] == ["Something blue"] * 10

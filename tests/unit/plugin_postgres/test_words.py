@@ -25,7 +25,7 @@ async def test_embeddings_that_fill_the_answer_do_not_keep_words_from_being_look
 
     async def fetch(statement: str, *arguments: Any) -> list[Any]:
         if statement == sql.load("sample_words"):
-            return [(64, 800, "alpha " * 2 + "bravo " * 3 + "charlie " * 4)]
+            return [(800, ["alpha bravo charlie"] * 2 + ["bravo charlie", "charlie"] + ["x"] * 60)]
         asked.append(arguments)
         return [()] * 10
 
@@ -50,7 +50,7 @@ class Store:
     async def fetch(self, statement: str, *arguments: Any) -> list[Any]:
         if statement == sql.load("sample_words"):
             self.samples += 1
-            return [(48, 1600, " ".join(self._common.pop(0) * 40))]
+            return [(1600, [" ".join(self._common.pop(0))] * 40 + ["x"] * 8)]
         if statement != sql.load("search_text"):
             return []
         self.looked_up.append(looked_up(arguments))
