@@ -24,9 +24,11 @@ def read_finds(body: bytes) -> list[Find]:
     done only where something that is used has an unusual form.
     """
     with suppress(KeyError, TypeError, ValueError):
-        return [_read(memory) for memory in orjson.loads(body)["memories"]]
-    memories = read_answer(SearchResponse, body).memories
-    return [Find(memory.id, memory.score or 0.0) for memory in memories]
+        memories = orjson.loads(body)["memories"]
+        if type(memories) is list:
+            return [_read(memory) for memory in memories]
+    answer = read_answer(SearchResponse, body)
+    return [Find(memory.id, memory.score or 0.0) for memory in answer.memories]
 
 
 def _read(memory: dict[str, Any]) -> Find:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
-from asyncpg import ForeignKeyViolationError
+from asyncpg import ForeignKeyViolationError, NotNullViolationError
 
 import contract
 from gateway.batch import Batch
@@ -142,6 +142,9 @@ class Flush:
                 batch = await self._take(session, rows)
             except ForeignKeyViolationError:
                 return Taken()  # deleted in this moment
+            except NotNullViolationError:
+                # The lock was lost with its connection, and another flush has taken the messages.
+                raise Unavailable("another flush took these messages; try again") from None
         elif not first["is_behind"]:
             return Taken()
         if batch is not None and len(batch.memories) < _MOST_AT_ONCE and not first["is_behind"]:

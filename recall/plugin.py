@@ -156,6 +156,7 @@ class Plugin:
 
     async def get(self, owner: str, memory_id: str) -> Memory | None:
         """One memory of an owner, or None."""
+        memory_id = memory_id.lower()
         return (await self.get_each({memory_id: owner})).get(memory_id)
 
     async def get_each(self, owners: Mapping[str, str]) -> dict[str, Memory]:

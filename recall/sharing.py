@@ -1,13 +1,16 @@
 """One call for all who ask the same at the same time.
 
 Who comes while a call runs gets the answer of the next one: it begins after they came, so it has
-seen whatever was changed before.
+seen whatever was changed before. It does not wait long for the running one, which may hang.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+# A call that takes longer than this is late, and nobody waits for it.
+_LATE_SECONDS = 0.02
 
 Question = TypeVar("Question", bound=Hashable)
 Answer = TypeVar("Answer")
@@ -50,7 +53,7 @@ class Sharing(Generic[Question, Answer]):
         one = self._next[question]
         try:
             if (before := self._running.get(question)) is not None:
-                await asyncio.wait([before.answer])
+                await asyncio.wait([before.answer], timeout=_LATE_SECONDS)
             del self._next[question]
             self._running[question] = one
             return await self._call(question)

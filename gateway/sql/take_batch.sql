@@ -1,10 +1,11 @@
 -- Fix what a flush takes: from here on the batch $2 of the session $1 is brought to the plugin,
 -- whoever dies. $3 are the messages' numbers, $4 is the session's last_message_at as it was read: an
--- add since then has made a new one.
+-- add since then has made a new one. Where another flush has taken some of them, because the lock of this
+-- one was lost with its connection, it fails: message_count must not be null.
 WITH taken AS (
     -- All of them have a content. To say so leaves out what earlier flushes took, however long the chat is.
     UPDATE messages SET batch = $2
-    WHERE session = $1 AND number = ANY($3::bigint[]) AND content IS NOT NULL
+    WHERE session = $1 AND number = ANY($3::bigint[]) AND batch IS NULL AND content IS NOT NULL
     RETURNING number
 ),
 stored AS (
@@ -17,7 +18,9 @@ stored AS (
 ),
 batch AS (
     INSERT INTO batches (id, session, message_count, memory_count, try_at)
-    SELECT $2, $1, count(*), cardinality($5::uuid[]), now() + interval '3 seconds'
+    SELECT
+        $2, $1, CASE WHEN count(*) = cardinality($3) THEN count(*) END, cardinality($5::uuid[]),
+        now() + interval '3 seconds'
     FROM taken
 ),
 made AS (

@@ -1,14 +1,16 @@
-"""What PostgreSQL reads for a flush, however long the chat is."""
+"""What PostgreSQL reads for a flush, however long the chat is, and that messages are taken once."""
 
 from datetime import UTC, datetime
+from typing import Any
 from uuid import uuid4
 
 import asyncpg
 import pytest
 
 from gateway.app import PLANS
+from gateway.flush import Flush
 from gateway.statements import load
-from tests.integration.gateway.people import Person
+from tests.integration.gateway.people import Person, turn
 
 pytestmark = pytest.mark.anyio
 
@@ -34,3 +36,27 @@ async def test_a_flush_does_not_read_what_earlier_ones_left_in_the_indexes(
         assert "messages_pkey" not in lines
         assert "Bitmap" not in lines
     assert "Seq Scan" not in "\n".join(line for (line,) in read)
+
+
+async def test_messages_that_another_flush_took_are_not_taken_again(
+    ann: Person, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the lock of a flush was lost with its connection after it had read the messages."""
+    await ann.add("chat:twice", *turn("tea"))
+    take = Flush._take
+
+    async def late(self: Flush, session: Any, rows: list[Any]) -> Any:
+        await take(self, session, rows)
+        return await take(self, session, rows)
+
+    monkeypatch.setattr(Flush, "_take", late)
+    refused = await ann.post("/memories/flush", session_id="chat:twice")
+    assert refused.status_code == 503
+    monkeypatch.setattr(Flush, "_take", take)
+    await ann.flush("chat:twice")
+    connection = await asyncpg.connect(store, server_settings={"search_path": "memory_gateway"})
+    try:
+        of_session = "WHERE session = (SELECT id FROM sessions WHERE name = 'chat:twice')"
+        assert await connection.fetchval(f"SELECT count(*) FROM memories {of_session}") == 1
+    finally:
+        await connection.close()

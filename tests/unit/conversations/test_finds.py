@@ -47,8 +47,17 @@ def test_nothing_was_found(nothing: bytes) -> None:
 
 @pytest.mark.parametrize(
     "broken",
-    [b"", b"[]", b"{}", b'{"memories": [7]}', body(id="7"), body(id=7), body(score="high")],
-    ids=["empty", "a list", "no memories", "a number", "no UUID", "a number as id", "a word"],
+    {
+        "empty": b"",
+        "a list": b"[]",
+        "no memories": b"{}",
+        "an object": b'{"memories": {}}',
+        "a text": b'{"memories": ""}',
+        "a number": b'{"memories": [7]}',
+        "no UUID": body(id="7"),
+        "a number as id": body(id=7),
+        "a word as score": body(score="high"),
+    }.values(),
 )
 def test_an_answer_that_breaks_the_contract_is_a_violation(broken: bytes) -> None:
     with pytest.raises(ContractViolation):

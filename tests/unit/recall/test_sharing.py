@@ -5,8 +5,14 @@ import asyncio
 import pytest
 
 from recall.sharing import Sharing
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(autouse=True)
+def _never_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recall.sharing._LATE_SECONDS", 120.0)
 
 
 class _Slow:
@@ -112,3 +118,18 @@ async def test_whoever_waits_for_a_call_that_has_not_begun_may_leave() -> None:
     slow.ends[1].set_result(None)
     assert (await first, await last) == (1, 2)
     assert slow.begun == ["tea", "tea"]
+
+
+async def test_nobody_waits_for_a_late_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recall.sharing._LATE_SECONDS", 0.0)
+    slow = _Slow()
+    sharing = Sharing(slow)
+    first = asyncio.create_task(sharing.ask("tea"))
+    await _settle()
+    second = asyncio.create_task(sharing.ask("tea"))
+    await eventually(lambda: len(slow.ends) == 2)
+    slow.ends[1].set_result(None)
+    assert await second == 2
+    assert not first.done()
+    slow.ends[0].set_result(None)
+    assert await first == 1
