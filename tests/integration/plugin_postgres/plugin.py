@@ -64,9 +64,9 @@ async def without_pgvector(database_url: str) -> AsyncIterator[MemoryClient]:
 
 
 @asynccontextmanager
-async def pool_connection(database_url: str) -> AsyncIterator[asyncpg.Connection]:
+async def pool_connection(database_url: str, **settings: Any) -> AsyncIterator[asyncpg.Connection]:
     """A connection like those that the plugin uses."""
-    database = Database(Settings(database_url=database_url, **timeouts.LIMITS))
+    database = Database(Settings(database_url=database_url, **{**timeouts.LIMITS, **settings}))
     await database.open()
     try:
         async with database.connection() as connection:

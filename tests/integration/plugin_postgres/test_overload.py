@@ -62,6 +62,11 @@ async def test_a_statement_over_its_timeout_is_503_and_the_next_one_works(migrat
         assert (await http.post(f"{A}/memories", json=WRITE)).status_code == 201
 
 
+async def test_the_store_itself_ends_a_statement_over_its_timeout(migrated: str) -> None:
+    async with plugin.pool_connection(migrated, statement_timeout=2) as connection:
+        assert await connection.fetchval("SHOW statement_timeout") == "2s"
+
+
 async def waiting_for_locks(url: str, count: int) -> None:
     connection = await asyncpg.connect(url)
     query = (
