@@ -14,13 +14,10 @@ from plugin_postgres import sql
 from plugin_postgres.lexicon import Fetch
 
 _KEPT_SECONDS = 5.0
-_MOST_KEPT = 100
-# How many memories a sample has, if they are in few namespaces.
-_SIZE = 48
-# How many of the namespaces are sampled.
-_NAMESPACES = 16
-# How many memories are counted at most.
-_COUNTED = 1_600
+_MOST_KEPT = 500
+# Up to how many namespaces each is sampled by itself, and up to how many all are sampled.
+_FEW = 4
+_SOME = 16
 # A smaller sample tells nothing.
 _TELLING = 32
 _WORD = re.compile(r"('@[^']*)'(:\*)?")
@@ -30,9 +27,12 @@ _WORD = re.compile(r"('@[^']*)'(:\*)?")
 class Sample:
     """Some memories of the searched namespaces, and which of them have a word."""
 
-    taken: int
-    stored: float  # about how many memories the namespaces have, at least where these are few
-    words: dict[str, int]  # by template, a bit for each memory; words of one memory are left out
+    parts: "tuple[_Part, ...]"
+    share: float = 1.0  # of how many times as many namespaces the sample stands
+
+    @property
+    def taken(self) -> int:
+        return sum(part.taken for part in self.parts)
 
     @property
     def is_telling(self) -> bool:
@@ -40,14 +40,27 @@ class Sample:
 
     def seen(self, template: str, without: str | None = None) -> int:
         """How many memories of the sample a template matches, but not the other one."""
+        return sum(part.seen(template, without) for part in self.parts)
+
+    def estimate(self, template: str, without: str | None = None) -> int:
+        """About how many memories that is in all."""
+        seen = [(part.seen(template, without), part) for part in self.parts]
+        return round(self.share * sum(n * part.stored / part.taken for n, part in seen if n))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The memories of some of the namespaces."""
+
+    taken: int
+    stored: int  # how many memories these have, if they are not more than were counted
+    words: dict[str, int]  # by template, a bit for each memory; words of one memory are left out
+
+    def seen(self, template: str, without: str | None) -> int:
         matched = self._matched(template)
-        if without is not None:
+        if matched and without is not None:
             matched &= ~self._matched(without)
         return matched.bit_count()
-
-    def estimate(self, seen: int) -> int:
-        """About how many memories have what `seen` of the sample have."""
-        return round(seen * self.stored / self.taken)
 
     def _matched(self, template: str) -> int:
         if (bits := self.words.get(template)) is not None:
@@ -68,46 +81,65 @@ class Commonness:
 
     def __init__(self, kept_seconds: float = _KEPT_SECONDS) -> None:
         self._kept_seconds = kept_seconds
-        self._samples: dict[tuple[int, tuple[str, ...]], tuple[float, Sample]] = {}
+        self._parts: dict[tuple[str, ...], tuple[float, _Part]] = {}
 
     def kept(self, namespaces: Sequence[str]) -> Sample | None:
         """The last sample of these namespaces, unless it is too old."""
-        kept = self._samples.get(_key(namespaces))
-        return kept[1] if kept is not None and time.monotonic() < kept[0] else None
+        groups = _groups(namespaces)
+        now = time.monotonic()
+        found = [self._parts.get(group, (0.0, None)) for group in groups]
+        parts = tuple(part for until, part in found if part is not None and now < until)
+        return _whole(parts, groups, namespaces) if len(parts) == len(groups) else None
 
     async def sample(self, fetch: Fetch, namespaces: Sequence[str]) -> Sample:
         """A new sample of these namespaces."""
-        key = _key(namespaces)
-        names = key[1]
-        # Of many namespaces a few are counted, and not one large one alone.
-        counted = _COUNTED if len(names) == len(namespaces) else _COUNTED // _NAMESPACES
-        [(stored, texts)] = await fetch(sql.load("sample_words"), names, _SIZE, counted)
-        sample = Sample(
-            taken=len(texts),
-            stored=stored * len(namespaces) / len(names),
-            words=_by_word(texts),
-        )
-        if len(self._samples) >= _MOST_KEPT:
+        groups = _groups(namespaces)
+        names = [name for group in groups for name in group]
+        rows = iter(await fetch(sql.load("sample_words"), names, *_size(len(namespaces))))
+        parts = tuple(_part([next(rows) for _ in group]) for group in groups)
+        if len(self._parts) + len(groups) > _MOST_KEPT:
             self.forget()
-        self._samples[key] = time.monotonic() + self._kept_seconds, sample
-        return sample
+        until = time.monotonic() + self._kept_seconds
+        for group, part in zip(groups, parts, strict=True):
+            self._parts[group] = until, part
+        return _whole(parts, groups, namespaces)
 
     def forget(self) -> None:
         """Drop what is kept, such as when a namespace was deleted."""
-        self._samples.clear()
+        self._parts.clear()
 
 
-def _key(namespaces: Sequence[str]) -> tuple[int, tuple[str, ...]]:
-    """How many namespaces there are, and those of which a sample is taken."""
-    step = -(-len(namespaces) // _NAMESPACES)
-    return len(namespaces), tuple(namespaces[::step][:_NAMESPACES])
+def _size(namespaces: int) -> tuple[int, int]:
+    """How many memories of each namespace are taken, and how many are counted at most."""
+    if namespaces <= _FEW:
+        return 48, 1_600
+    return (12, 400) if namespaces <= _SOME else (4, 100)
 
 
-def _by_word(texts: Sequence[str]) -> dict[str, int]:
+def _groups(namespaces: Sequence[str]) -> list[tuple[str, ...]]:
+    """The namespaces of which a sample is taken, and kept together: each of a few by itself."""
+    if len(namespaces) <= _FEW:
+        return [(name,) for name in namespaces]
+    step = -(-len(namespaces) // _SOME)
+    return [tuple(namespaces[::step])]
+
+
+def _whole(
+    parts: tuple[_Part, ...], groups: Sequence[tuple[str, ...]], namespaces: Sequence[str]
+) -> Sample:
+    return Sample(parts, len(namespaces) / sum(map(len, groups)))
+
+
+def _part(rows: Sequence[tuple[int, Sequence[str]]]) -> _Part:
+    texts = [text for _, texts in rows for text in texts]
     words: dict[str, int] = {}
     for place, text in enumerate(texts):
         bit = 1 << place
         for word in text.split(" "):
             words[word] = words.get(word, 0) | bit
-    # A word of one memory has one bit, so that it is a power of two.
-    return {f"'@{word}'": bits for word, bits in words.items() if bits & (bits - 1)}
+    return _Part(
+        taken=len(texts),
+        stored=sum(stored for stored, _ in rows),
+        # A word of one memory has one bit, so that it is a power of two.
+        words={f"'@{word}'": bits for word, bits in words.items() if bits & (bits - 1)},
+    )

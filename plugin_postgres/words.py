@@ -135,14 +135,13 @@ class WordSearch:
     def _for_few(self, sample: Sample) -> "_Plan":
         """In few namespaces, all terms are looked up that are not crowded."""
         question = self._question
-        seen = [sample.seen(term) for term in question.terms]
-        estimates = [_crowd(sample, it) for it in seen]
+        estimates = [_crowd(sample, term) for term in question.terms]
         looked_up = [place for place, it in enumerate(estimates) if it < _CROWDED]
         begun = 0
         if question.begun is not None:
             word = question.terms[question.last_term]
             begun = max(
-                _crowd(sample, sample.seen(question.begun, without=word)),
+                _crowd(sample, question.begun, without=word),
                 estimates[question.last_term],
             )
         return _Plan(looked_up, estimates=estimates, begun=begun)
@@ -157,7 +156,7 @@ class WordSearch:
         seen = [sample.seen(term) if sample.is_telling else 0 for term in terms]
         # A long word is rarer than a short one.
         order = sorted(range(len(terms)), key=lambda it: (seen[it], -len(terms[it])))
-        estimates = [sample.estimate(it) for it in seen] if sample.is_telling else None
+        estimates = [sample.estimate(term) for term in terms] if sample.is_telling else None
         if estimates is None or self._question.is_only_function:
             count = _LOOKED_UP
         else:
@@ -266,8 +265,9 @@ class _Plan:
     begun: int = 0  # the same for the words that begin with the last one
 
 
-def _crowd(sample: Sample, seen: int) -> int:
-    """About how many memories have what `seen` of the sample have; 0 where these are few."""
-    if not sample.is_telling or _CROWDED_SHARE * seen < sample.taken:
+def _crowd(sample: Sample, template: str, without: str | None = None) -> int:
+    """About how many memories a template matches, but not the other one; 0 where these are few."""
+    seen = sample.seen(template, without)
+    if not seen or not sample.is_telling or _CROWDED_SHARE * seen < sample.taken:
         return 0
-    return sample.estimate(seen)
+    return sample.estimate(template, without)

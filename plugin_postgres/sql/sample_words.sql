@@ -1,20 +1,15 @@
--- What a sample of the newest memories of some namespaces tells: how many memories the namespaces have,
--- counting at most $3 of each and 1,600 in all, and the words of each memory of the sample. Of a long memory only
--- the beginning is read: all of it would take longer than the search.
+-- A sample of each of some namespaces: how many memories it has, counting at most $3, and the words of each of
+-- the $2 newest. Of a long memory only the beginning is read: all of it would take longer than the search.
 SELECT
     (
         SELECT count(*)
         FROM (
-            SELECT FROM unnest($1::text[]) AS home (name)
-            CROSS JOIN LATERAL (
-                -- The order, and a limit unknown when it is planned, keep PostgreSQL from reading all that the
-                -- namespace has before it stops.
-                SELECT FROM memory_plugin.memory_records AS stored
-                WHERE stored.namespace = home.name
-                ORDER BY stored.id
-                LIMIT $3::bigint
-            ) AS memory
-            LIMIT 1600
+            -- The order, and a limit unknown when it is planned, keep PostgreSQL from reading all that the
+            -- namespace has before it stops.
+            SELECT FROM memory_plugin.memory_records AS stored
+            WHERE stored.namespace = home.name
+            ORDER BY stored.id
+            LIMIT $3::bigint
         ) AS counted
     ) AS stored,
     ARRAY(
@@ -27,12 +22,13 @@ SELECT
                     END
                 ), ' '
             )
-        FROM unnest($1) AS home (name)
-        CROSS JOIN LATERAL (
+        FROM (
             SELECT stored.content, stored.content_tsv
             FROM memory_plugin.memory_records AS stored
             WHERE stored.namespace = home.name
             ORDER BY stored.pin DESC, stored.created_at DESC, stored.id
-            LIMIT greatest($2::integer / cardinality($1), 4)
+            LIMIT $2::bigint
         ) AS newest
     ) AS texts
+FROM unnest($1::text[]) WITH ORDINALITY AS home (name, place)
+ORDER BY home.place

@@ -25,7 +25,8 @@ async def test_embeddings_that_fill_the_answer_do_not_keep_words_from_being_look
 
     async def fetch(statement: str, *arguments: Any) -> list[Any]:
         if statement == sql.load("sample_words"):
-            return [(800, ["alpha bravo charlie"] * 2 + ["bravo charlie", "charlie"] + ["x"] * 60)]
+            texts = ["alpha bravo charlie"] * 2 + ["bravo charlie", "charlie"]
+            return [(800, texts + ["x"] * 60), *[(0, [])] * (len(arguments[0]) - 1)]
         asked.append(arguments)
         return [()] * 10
 
