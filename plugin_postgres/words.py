@@ -24,7 +24,7 @@ _NAMESPACES_FOR_STEMS = 200
 _WITH_ALL = 600
 _WITH_ONE = 200
 _WITH_ONE_OF_A_PART = 40
-# A term that so many memories have, and at least an eighth of a sample, is not looked up.
+# A term in at least 200 memories, and in at least an eighth of the sample, is not looked up.
 _CROWDED = 200
 _CROWDED_SHARE = 8
 # What a word counts of which a memory has only the beginning.

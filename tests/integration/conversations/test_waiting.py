@@ -1,8 +1,7 @@
 """The plugin is away and more messages wait than a search looks at one by one."""
 
 import json
-import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import asyncpg
@@ -18,7 +17,6 @@ from conversations.settings import Settings
 from conversations.statements import SCHEMA, SESSION
 from postgres.database import Database
 from serving.metrics import Metrics
-from tests.conftest import database_url, execute
 
 pytestmark = pytest.mark.anyio
 
@@ -67,16 +65,8 @@ CREATE TRIGGER go_on AFTER INSERT ON words FOR EACH STATEMENT EXECUTE FUNCTION g
 
 
 @pytest.fixture
-def store(cluster: str) -> Iterator[str]:
-    name = f"waiting_{uuid.uuid4().hex}"
-    execute(cluster, f'CREATE DATABASE "{name}"')
-    yield database_url(cluster, name)
-    execute(cluster, f'DROP DATABASE "{name}" WITH (FORCE)')
-
-
-@pytest.fixture
-async def connection(store: str) -> AsyncIterator[asyncpg.Connection]:
-    connected = await asyncpg.connect(store)
+async def connection(database: str) -> AsyncIterator[asyncpg.Connection]:
+    connected = await asyncpg.connect(database)
     await SCHEMA.migrate(connected)
     await connected.execute("SET search_path = memory_conversations")
     await connected.execute(FILL)
@@ -84,9 +74,9 @@ async def connection(store: str) -> AsyncIterator[asyncpg.Connection]:
     await connected.close()
 
 
-async def found(store: str, query: str) -> list[dict[str, Any]]:
+async def found(url: str, query: str) -> list[dict[str, Any]]:
     """What alice finds. Nothing else takes from the outbox: the background work does not run."""
-    settings = Settings(database_url=store, plugin_url="http://127.0.0.1:9", dev_auth=True)
+    settings = Settings(database_url=url, plugin_url="http://127.0.0.1:9", dev_auth=True)
     database = Database(settings, name="test", search_path=SCHEMA.name, session=SESSION)
     plugin = MemoryClient(settings.plugin_url)
 
@@ -105,11 +95,11 @@ async def found(store: str, query: str) -> list[dict[str, Any]]:
 
 
 async def test_a_search_ends_although_the_user_keeps_appending(
-    connection: asyncpg.Connection, store: str
+    connection: asyncpg.Connection, database: str
 ) -> None:
     await connection.execute("SELECT say(1, 1, 'heron ')")
     await connection.execute("SELECT say(2, $1, 'sparrow ')", WAITING)
     await connection.execute(GOES_ON.format(at_most=AT_MOST))
     # The oldest is found, and only what waited when the search began got its words for it.
-    assert [message["sequence"] for message in await found(store, "heron")] == [1]
+    assert [message["sequence"] for message in await found(database, "heron")] == [1]
     assert await connection.fetchval("SELECT count(*) FROM words") == WAITING

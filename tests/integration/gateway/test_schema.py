@@ -1,31 +1,18 @@
 """The messages of a session go with it, and a database in use can be migrated to that."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from uuid import uuid4
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import asyncpg
 import pytest
 
 from gateway.schema import SCHEMA
-from tests.conftest import database_url, execute
 from tests.integration.gateway.people import Person, message
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
 Connect = Callable[[str], Awaitable[asyncpg.Connection]]
-
-
-@pytest.fixture
-def bare(cluster: str) -> Iterator[str]:
-    """The URL of an empty database."""
-    name = f"test_{uuid4().hex}"
-    execute(cluster, f'CREATE DATABASE "{name}"')
-    try:
-        yield database_url(cluster, name)
-    finally:
-        execute(cluster, f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 @pytest.fixture
@@ -72,11 +59,11 @@ async def test_a_deletion_takes_the_messages_that_were_being_added(
 
 @pytest.mark.parametrize("tables", [("sessions", "messages"), ("messages", "sessions")])
 async def test_a_migration_and_what_runs_beside_it_do_not_block_each_other(
-    bare: str,
+    database: str,
     tables: tuple[str, str],
     connections: Connect,
 ) -> None:
-    migrating, working, watching = [await connections(bare) for _ in range(3)]
+    migrating, working, watching = [await connections(database) for _ in range(3)]
     await SCHEMA.migrate(migrating, SCHEMA.migrations[:3])
     await working.execute(f"BEGIN; LOCK TABLE {tables[0]} IN ROW EXCLUSIVE MODE")
     migration = asyncio.create_task(SCHEMA.migrate(migrating, SCHEMA.migrations[:4]))
