@@ -20,6 +20,7 @@ _FEW = 4
 _SOME = 16
 # A smaller sample tells nothing.
 _TELLING = 32
+_Size = tuple[int, int]
 _WORD = re.compile(r"('@[^']*)'(:\*)?")
 
 
@@ -81,27 +82,28 @@ class Commonness:
 
     def __init__(self, kept_seconds: float = _KEPT_SECONDS) -> None:
         self._kept_seconds = kept_seconds
-        self._parts: dict[tuple[str, ...], tuple[float, _Part]] = {}
+        # By how it was taken, too: the same namespaces may stand for themselves or for others.
+        self._parts: dict[tuple[_Size, tuple[str, ...]], tuple[float, _Part]] = {}
 
     def kept(self, namespaces: Sequence[str]) -> Sample | None:
         """The last sample of these namespaces, unless it is too old."""
-        groups = _groups(namespaces)
+        groups, size = _groups(namespaces), _size(len(namespaces))
         now = time.monotonic()
-        found = [self._parts.get(group, (0.0, None)) for group in groups]
+        found = [self._parts.get((size, group), (0.0, None)) for group in groups]
         parts = tuple(part for until, part in found if part is not None and now < until)
         return _whole(parts, groups, namespaces) if len(parts) == len(groups) else None
 
     async def sample(self, fetch: Fetch, namespaces: Sequence[str]) -> Sample:
         """A new sample of these namespaces."""
-        groups = _groups(namespaces)
+        groups, size = _groups(namespaces), _size(len(namespaces))
         names = [name for group in groups for name in group]
-        rows = iter(await fetch(sql.load("sample_words"), names, *_size(len(namespaces))))
+        rows = iter(await fetch(sql.load("sample_words"), names, *size))
         parts = tuple(_part([next(rows) for _ in group]) for group in groups)
         if len(self._parts) + len(groups) > _MOST_KEPT:
             self.forget()
         until = time.monotonic() + self._kept_seconds
         for group, part in zip(groups, parts, strict=True):
-            self._parts[group] = until, part
+            self._parts[size, group] = until, part
         return _whole(parts, groups, namespaces)
 
     def forget(self) -> None:
@@ -109,7 +111,7 @@ class Commonness:
         self._parts.clear()
 
 
-def _size(namespaces: int) -> tuple[int, int]:
+def _size(namespaces: int) -> _Size:
     """How many memories of each namespace are taken, and how many are counted at most."""
     if namespaces <= _FEW:
         return 48, 1_600

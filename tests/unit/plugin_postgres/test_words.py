@@ -97,3 +97,14 @@ async def test_a_deleted_namespace_leaves_no_sample() -> None:
     commonness.forget()
     await store.search(commonness)
     assert store.looked_up == [{2, 3, 4, 5}, {1, 3, 4, 5}]
+
+
+async def test_a_sample_of_nine_namespaces_is_not_that_of_seventeen() -> None:
+    async def fetch(_statement: str, names: Any, *_size: int) -> list[Any]:
+        return [(100, ["x"] * 4)] * len(names)
+
+    commonness = Commonness()
+    many = [f"custom:{n}" for n in range(17)]
+    await commonness.sample(fetch, many)
+    assert commonness.kept(many) is not None
+    assert commonness.kept(many[::2]) is None
