@@ -4,13 +4,13 @@ Most requests are plain, which a few comparisons tell. The rules are those of `w
 which judges what is not plain, and says what is wrong with it.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from contract.scalars import check_text
 from gateway import wire
 from gateway.wire import AddRequest
 
-_ROLES = frozenset({"user", "assistant", "tool"})
+_ROLES = frozenset(get_args(wire.Role))
 
 
 class Said(NamedTuple):

@@ -13,6 +13,7 @@ from contract.scalars import WHOLE, Content, Text, check_content
 from gateway.errors import BadRequest
 from gateway.names import EDIT_PREFIX, RESOURCE_PREFIX
 
+Role = Literal["user", "assistant", "tool"]
 MAX_MESSAGES = 500
 MAX_NAME = 256
 YEAR_10000 = 253_402_300_800_000
@@ -137,7 +138,7 @@ class AddedMessage(contract.WireModel):
     """A message of `POST /memories/add`."""
 
     sender_id: SenderId
-    role: Literal["user", "assistant", "tool"]
+    role: Role
     timestamp: Timestamp
     content: MessageText = Field(repr=False)
 
