@@ -7,11 +7,17 @@ from serving.errors import Refused
 Headers = list[tuple[bytes, bytes]]
 
 
-def check_length(headers: Headers, limit: int) -> None:
-    """Refuse a body whose Content-Length is too large."""
+def check_length(headers: Headers, limit: int) -> bool:
+    """Refuse a body whose Content-Length is too large; whether it has one that counts."""
+    has_length = is_encoded = False
     for name, value in headers:
-        if name == b"content-length" and value.isdigit() and int(value) > limit:
-            raise _too_large(limit)
+        if name == b"content-length":
+            if value.isdigit() and int(value) > limit:
+                raise _too_large(limit)
+            has_length = True
+        elif name == b"transfer-encoding":
+            is_encoded = True
+    return has_length and not is_encoded
 
 
 async def read(headers: Headers, receive: Receive, limit: int) -> bytes:
@@ -37,9 +43,7 @@ async def read(headers: Headers, receive: Receive, limit: int) -> bytes:
 
 def limited(headers: Headers, receive: Receive, limit: int) -> Receive:
     """The same messages, until they contain more bytes than allowed."""
-    check_length(headers, limit)
-    names = [name for name, _ in headers]
-    if b"content-length" in names and b"transfer-encoding" not in names:
+    if check_length(headers, limit):
         return receive  # the HTTP parser passes on no more than that
     size = 0
 

@@ -21,6 +21,8 @@ Headers = Sequence[tuple[bytes, bytes]]
 
 _NOT_IN_NAME = re.compile(rb'[\x00-\x1f\x7f()<>@,;:\\\[\]={} \t"]')
 _NOT_IN_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+WHOLE = "serving.whole"
+"""The extension in a request's scope: the start of a response may carry its whole body."""
 _CLOSE = b"connection: close\r\n"
 _CHUNKED = b"transfer-encoding: chunked\r\n"
 # Responses repeat the same headers over and over, so their lines are cached, unless they are long.
@@ -57,6 +59,8 @@ class Exchange:
         "response_complete",
         "response_started",
         "scope",
+        "task",
+        "tasks",
     )
 
     def __init__(
@@ -69,12 +73,16 @@ class Exchange:
         *,
         keep_alive: bool,
         expects_continue: bool,
+        tasks: "set[asyncio.Task[None]]",
         answered: Callable[[], None],
         streaming: Callable[[], None],
     ) -> None:
         self.scope = scope
         self.default_headers = default_headers
         self.keep_alive = keep_alive
+        # The task that runs it, which is among these until the end: the server waits for them.
+        self.tasks = tasks
+        self.task: asyncio.Task[None] | None = None
         self.body = b""
         self.more_body = True
         self.disconnected = False
@@ -107,14 +115,21 @@ class Exchange:
     async def run(self, app: ASGIApp) -> None:
         """Have the application answer; an incomplete response ends the connection."""
         try:
-            await app(self.scope, self.receive, self.send)
-        except BaseException as error:
-            log.error("Exception in ASGI application\n", exc_info=error)
-        else:
-            if not self.response_complete and not self.disconnected:
-                log.error("the application has not finished its response")
-        if self.response_complete:
-            return
+            try:
+                await app(self.scope, self.receive, self.send)
+            except BaseException as error:
+                log.error("Exception in ASGI application\n", exc_info=error)
+            else:
+                if not self.response_complete and not self.disconnected:
+                    log.error("the application has not finished its response")
+            if not self.response_complete:
+                await self._give_up()
+        finally:
+            if self.task is not None:
+                self.tasks.discard(self.task)
+
+    async def _give_up(self) -> None:
+        """End what the application has not."""
         if self.disconnected:
             # A client that has closed its side only ends the connection when we do.
             self._transport.close()
@@ -129,7 +144,8 @@ class Exchange:
             self._expects_continue = False
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         if not self.disconnected and not self.response_complete:
-            self._flow.resume_reading()
+            if self._flow.read_paused:
+                self._flow.resume_reading()
             if not self._news:
                 if self._waker is None:
                     self._waker = asyncio.Event()
@@ -153,6 +169,12 @@ class Exchange:
             self._go_on(message.get("body", b""), more=message.get("more_body", False))
         else:
             self._begin(message["status"], message.get("headers", ()))
+            body = message.get("body")
+            if body is not None:
+                self._go_on(body, more=False)
+            else:
+                # If the response is complete by then, this does nothing.
+                self._loop.call_soon(self._look)
 
     def _begin(self, status: int, headers: Headers) -> None:
         lines = [_status_line(status)]
@@ -190,8 +212,6 @@ class Exchange:
         self._expects_continue = False
         self.response_started = True
         self._head = b"".join(lines)
-        # If the response is complete by then, this does nothing.
-        self._loop.call_soon(self._look)
 
     def _go_on(self, body: bytes, *, more: bool) -> None:
         if self.scope["method"] == "HEAD":
@@ -212,7 +232,7 @@ class Exchange:
             raise RuntimeError("Response content shorter than Content-Length")
         self.response_complete = True
         self.wake()
-        if not self.keep_alive:
+        if not self.keep_alive and not self.more_body:
             self._transport.close()
         self._answered()
 

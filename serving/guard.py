@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Match, Router
+from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import ASGIApp, Lifespan, Message, Receive, Scope, Send
 
 from serving.body import limited
@@ -56,11 +56,13 @@ def application(
     open_paths: Collection[str] = (),
     lifespan: Lifespan[Starlette] | None = None,
     middleware: Sequence[Middleware] = (),
+    by_raw_path: bool = False,
 ) -> Starlette:
     """The routes behind a guard.
 
     `limits` are body limits of single routes, by their path as the route has it. `open_paths` need
-    no token. `middleware` is inside the guard.
+    no token. `middleware` is inside the guard. `by_raw_path` routes by the path as it was sent: an
+    encoded slash does not split a segment.
     """
     app = Starlette(routes=routes, lifespan=lifespan)
     app.router.redirect_slashes = False
@@ -76,6 +78,7 @@ def application(
         limits=limits or {},
         token=token,
         open_paths=open_paths,
+        by_raw_path=by_raw_path,
     )
     return app
 
@@ -94,6 +97,7 @@ class Guard:
         limits: Mapping[str, int],
         token: str | None,
         open_paths: Collection[str],
+        by_raw_path: bool,
     ) -> None:
         self._app = app
         self._routes = routes
@@ -105,14 +109,18 @@ class Guard:
         self._limits = limits
         self._token = None if token is None else BearerToken(token)
         self._open_paths = frozenset(open_paths)
+        self._by_raw_path = by_raw_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         started = perf_counter()
-        find = self._remembered if len(scope["path"]) <= _LONGEST_PATH else self._find
-        route, methods, found = find(scope["method"], scope["path"], scope.get("root_path", ""))
+        if self._by_raw_path:
+            scope["path"] = scope["raw_path"].decode("latin-1")
+        method, path = scope["method"], scope["path"]
+        find = self._remembered if len(path) <= _LONGEST_PATH else self._find
+        route, methods, found = find(method, path, scope.get("root_path", ""))
         status = 0
 
         async def note_and_send(message: Message) -> None:
@@ -122,7 +130,13 @@ class Guard:
             await send(message)
 
         try:
-            await self._let_in(scope, receive, note_and_send, route, found)
+            within = self._let_in(scope, receive, route)
+            if found is None:
+                await self._app(scope, within, note_and_send)
+            else:
+                endpoint, added = found
+                scope.update(added)
+                await endpoint(scope, within, note_and_send)
         except ClientDisconnect:
             status = status or _CLIENT_GONE
         except asyncio.CancelledError:
@@ -138,18 +152,12 @@ class Guard:
                 raise  # uvicorn logs it and cuts the connection
             await self._refuse(_as_refusal(error, methods), scope, receive, note_and_send, route)
         finally:
-            method = scope["method"] if scope["method"] in _METHODS else "other"
-            histogram = self._histogram(method, route or _NOWHERE, status or _CLIENT_GONE)
+            known = method if method in _METHODS else "other"
+            histogram = self._histogram(known, route or _NOWHERE, status or _CLIENT_GONE)
             histogram.observe(perf_counter() - started)
 
-    async def _let_in(
-        self,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-        route: str | None,
-        found: tuple[BaseRoute, Scope] | None,
-    ) -> None:
+    def _let_in(self, scope: Scope, receive: Receive, route: str | None) -> Receive:
+        """Check token and length; what the handler may read."""
         needs_token = self._token is not None and scope["path"] not in self._open_paths
         if needs_token and self._token is not None and not self._token.is_in(scope):
             raise Refused(
@@ -159,14 +167,7 @@ class Guard:
                 headers={"www-authenticate": "Bearer"},
             )
         limit = self._limits.get(route or _NOWHERE, self._max_body)
-        within = limited(scope["headers"], receive, limit)
-        if found is not None and isinstance(self._app, Router):
-            # It would look for the same route again.
-            matched, child_scope = found
-            scope.update(child_scope, router=self._app)
-            await matched.handle(scope, within, send)
-        else:
-            await self._app(scope, within, send)
+        return limited(scope["headers"], receive, limit)
 
     async def _refuse(
         self,
@@ -193,12 +194,13 @@ class Guard:
 
     def _find(
         self, method: str, path: str, root_path: str
-    ) -> tuple[str | None, set[str], tuple[BaseRoute, Scope] | None]:
-        """The path of the route that takes the request, all methods of its path, and the route.
+    ) -> tuple[str | None, set[str], tuple[ASGIApp, Scope] | None]:
+        """The path of the route that takes the request, all methods of its path, and its endpoint.
 
-        The last with what it adds to the scope.
+        The last with what the router would add to the scope; None where the request has to go
+        through other layers first.
         """
-        found: str | None = None
+        first: str | None = None
         methods: set[str] = set()
         scope = {"type": "http", "method": method, "path": path, "root_path": root_path}
         for route in self._routes:
@@ -206,10 +208,15 @@ class Guard:
             if match is Match.NONE:
                 continue
             methods |= getattr(route, "methods", None) or set()
-            found = found or getattr(route, "path", None)
+            first = first or getattr(route, "path", None)
             if match is Match.FULL:
-                return getattr(route, "path", None), methods, (route, child_scope)
-        return found, methods, None
+                found = None
+                if isinstance(self._app, Router):
+                    # It would look for the same route again, and that for the method.
+                    endpoint = route.app if isinstance(route, Route) else route.handle
+                    found = endpoint, {**child_scope, "router": self._app}
+                return getattr(route, "path", None), methods, found
+        return first, methods, None
 
 
 def _as_refusal(error: Exception, methods: set[str]) -> Exception:

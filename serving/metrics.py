@@ -6,6 +6,7 @@ directory, named by PROMETHEUS_MULTIPROC_DIR before it is imported, and adds the
 
 import os
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +17,7 @@ from prometheus_client import (
     Gauge,
     Histogram,
     generate_latest,
+    values,
 )
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from starlette.requests import Request
@@ -28,6 +30,10 @@ SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 1
 
 GaugeMode = Literal["livesum", "livemax", "mostrecent"]
 """How the gauges of several workers are combined."""
+
+if MULTIPROCESS_DIR in os.environ:
+    # Workers are spawned, not forked. Otherwise every number asks the system for the process id.
+    values.ValueClass = values.MultiProcessValue(partial(int, os.getpid()))  # type: ignore[no-untyped-call]
 
 
 class Metrics:

@@ -60,6 +60,9 @@ class PluginSettings(BaseSettings):
                 self.read_plugin_url(self.plugin_url)
             except ValueError as error:
                 raise BadSetting(f"--plugin-url (MEMORY_PLUGIN_URL): {error}") from None
+        token = self.plugin_token
+        if token is not None and not (token.isascii() and token.isprintable() and token.strip()):
+            raise BadSetting("--plugin-token (MEMORY_PLUGIN_TOKEN) must be printable ASCII")
 
 
 class _Settings(Protocol):

@@ -5,6 +5,8 @@
 - Requests that came whole are answered, also when garbage follows them, when the client has
   closed its sending side, or when the server stops.
 - A client that closes while it is sent a stream is gone: whoever makes the stream is told at once.
+- A client that is answered before it has sent its whole body sees the answer and not a reset: what
+  it still sends is discarded for a while.
 - A connection that is idle when the server stops is not cut off at once: a request may be on its
   way. And one that has been idle for too long is closed in two steps, so that a client that sends
   in that very moment sees an end and not a reset.
@@ -23,17 +25,20 @@ import orjson
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from serving.exchange import Exchange
+from serving.exchange import WHOLE, Exchange
 
 # How long after the order to stop a request may still arrive on a connection that was idle.
 _LINGER_SECONDS = 0.5
 # How long a client has to notice that an idle connection is closed.
 _CLOSE_SECONDS = 2.0
+# How long a client that was refused may go on sending its body, which nobody reads.
+_DISCARD_SECONDS = 10.0
 # While this many requests of a connection are unanswered, no more are read from it.
 _MOST_UNANSWERED = 100
 # Clients use the same URLs over and over, so the parts of this many are cached.
 _URLS = 4096
 _LONGEST_URL = 1024
+_EXTENSIONS: dict[str, dict[object, object]] = {WHOLE: {}}
 
 BadRequestBody = Callable[[str], bytes]
 """The body of the answer to a request that cannot be parsed, from a sentence."""
@@ -63,8 +68,21 @@ class Protocol(HttpToolsProtocol):
         self.flow = _Flow(transport, self._unanswered)
 
     def data_received(self, data: bytes) -> None:
-        if not self._closing:  # else there is no way left to answer it
-            super().data_received(data)
+        if self._closing:
+            return  # there is no way left to answer it
+        self._idle_since = None
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserError:
+            message = "Invalid HTTP request received."
+            self.logger.warning(message)
+            self.send_400_response(message)
+        except httptools.HttpParserUpgrade:
+            self._unsupported_upgrade_warning()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope["extensions"] = _EXTENSIONS
 
     def on_headers_complete(self) -> None:
         version = self.parser.get_http_version()
@@ -82,6 +100,7 @@ class Protocol(HttpToolsProtocol):
             self.server_state.default_headers,
             keep_alive=not self._stopping and version != "1.0" and self.parser.should_keep_alive(),
             expects_continue=self.expect_100_continue,
+            tasks=self.tasks,
             answered=self.on_response_complete,
             streaming=self._stream_began,
         )
@@ -108,11 +127,16 @@ class Protocol(HttpToolsProtocol):
             cycle.wake()
 
     def on_response_complete(self) -> None:
-        self._unanswered.popleft()
+        answered = self._unanswered.popleft()
         self.server_state.total_requests += 1
         if self.transport.is_closing():
             return
-        self.flow.resume_reading()
+        if self.flow.read_paused:
+            self.flow.resume_reading()
+        if not answered.keep_alive:
+            # The rest of its body is still to come, else the connection would be closed already.
+            self._close_in_two_steps(_DISCARD_SECONDS)
+            return
         if self._unanswered:
             self._start(self._unanswered[0])
             return
@@ -162,14 +186,8 @@ class Protocol(HttpToolsProtocol):
 
     def timeout_keep_alive_handler(self) -> None:
         """Say that no more requests are taken; the client closes, or is closed a little later."""
-        if self.transport.is_closing() or self._closing:
-            return
-        self._closing = True
-        if self.transport.can_write_eof():
-            self.transport.write_eof()
-            self.loop.call_later(_CLOSE_SECONDS, self.transport.close)
-        else:
-            self.transport.close()
+        if not self.transport.is_closing() and not self._closing:
+            self._close_in_two_steps(_CLOSE_SECONDS)
 
     def _unset_keepalive_if_required(self) -> None:
         """Data arrived, or the connection is lost."""
@@ -191,15 +209,22 @@ class Protocol(HttpToolsProtocol):
             self.timeout_keep_alive_handler()
 
     def _start(self, cycle: Exchange) -> None:
-        task = self.loop.create_task(cycle.run(self.app))
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
+        cycle.task = self.loop.create_task(cycle.run(self.app))
+        self.tasks.add(cycle.task)
 
     def _stream_began(self) -> None:
         """A response has started and is not complete: a client that has closed does not read it."""
         if self._half_closed:
             for cycle in self._unanswered:
                 cycle.abandon()
+            self.transport.close()
+
+    def _close_in_two_steps(self, seconds: float) -> None:
+        self._closing = True
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+            self.loop.call_later(seconds, self.transport.close)
+        else:
             self.transport.close()
 
     def _closes_after_answers(self) -> bool:

@@ -6,15 +6,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from math import inf
 
+import httpx
 import pytest
 import uvicorn
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from recall.protocol import PassingProtocol
 from serving import service
 from serving.protocol import Protocol
+from serving.whole import WholeResponse
 
 pytestmark = pytest.mark.anyio
 
@@ -224,6 +226,51 @@ async def test_a_body_of_another_length_than_the_head_says_cuts_the_connection(
         await writer.wait_closed()
 
 
+async def test_a_whole_response_is_one_message_where_the_server_takes_that() -> None:
+    sent: list[str] = []
+
+    async def whole(scope: Scope, receive: Receive, send: Send) -> None:
+        async def note_and_send(message: Message) -> None:
+            sent.append(message["type"])
+            await send(message)
+
+        await WholeResponse(b"ok")(scope, receive, note_and_send)
+
+    async with listening(60, app=whole) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        # The one to HEAD has no body: what follows is the head of the next.
+        for method, body in ((b"POST", b"ok"), (b"HEAD", b""), (b"POST", b"ok")):
+            writer.write(REQUEST.replace(b"POST", method))
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 60)
+            assert head.startswith(b"HTTP/1.1 200 OK\r\n")
+            assert b"content-length: 2\r\n" in head
+            assert await asyncio.wait_for(reader.readexactly(len(body)), 60) == body
+        writer.close()
+        await writer.wait_closed()
+    assert sent == ["http.response.start"] * 3
+
+
+async def test_another_server_gets_a_whole_response_in_two_messages() -> None:
+    async def whole(scope: Scope, receive: Receive, send: Send) -> None:
+        await WholeResponse(b"ok")(scope, receive, send)
+
+    transport = httpx.ASGITransport(whole)
+    async with httpx.AsyncClient(transport=transport, base_url="http://other") as client:
+        assert (await client.get("/")).text == "ok"
+
+
+async def test_a_request_for_another_protocol_is_answered_in_this_one() -> None:
+    async with listening(60) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        upgrade = b"connection: upgrade\r\nupgrade: websocket\r\n"
+        writer.write(b"GET / HTTP/1.1\r\nhost: x\r\n" + upgrade + b"\r\n")
+        head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 60)
+        assert head.startswith(b"HTTP/1.1 200 OK\r\n")
+        assert await asyncio.wait_for(reader.readexactly(2), 60) == b"ok"
+        writer.close()
+        await writer.wait_closed()
+
+
 async def test_a_header_cannot_smuggle_in_another() -> None:
     async def split(_scope: Scope, _receive: Receive, send: Send) -> None:
         headers = [(b"x", b"1\r\nset-cookie: 2")]
@@ -313,3 +360,26 @@ async def test_no_more_is_read_from_a_client_while_many_of_its_requests_wait() -
         assert protocol.transport.is_reading()
         writer.close()
         await writer.wait_closed()
+
+
+async def test_a_client_that_is_refused_while_it_sends_sees_the_answer_and_not_a_reset() -> None:
+    async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
+        answer = PlainTextResponse("too large", 413, {"connection": "close"})
+        await answer(scope, receive, send)
+
+    state = ServerState()
+    async with listening(60, state, app=refuse) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        size = 32 * 2**20
+        writer.write(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % size)
+        # Answered, and the server has closed its side, before the first byte of the body is sent.
+        answer = await asyncio.wait_for(reader.read(), 60)
+        assert answer.startswith(b"HTTP/1.1 413 ")
+        for _ in range(size // 2**20):
+            writer.write(bytes(2**20))
+            await asyncio.wait_for(writer.drain(), 60)
+        assert len(state.connections) == 1
+        writer.close()
+        await writer.wait_closed()
+        while state.connections:  # noqa: ASYNC110 - there is no event for it
+            await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""An address of a plugin that makes no sense is refused before anything starts."""
+"""An address or a token of a plugin that makes no sense is refused before anything starts."""
 
 from collections.abc import Callable
 from functools import partial
@@ -35,3 +35,12 @@ def test_an_address_of_a_plugin_is_taken(
     service: Callable[..., PluginSettings], url: str | None
 ) -> None:
     assert service(plugin_url=url).plugin_url == url
+
+
+@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("token", ["", " ", "ü", "line\nbreak"])
+def test_a_token_that_no_header_can_hold_names_its_flag(
+    service: Callable[..., PluginSettings], token: str
+) -> None:
+    with pytest.raises(BadSetting, match="--plugin-token"):
+        service(plugin_token=token)
