@@ -84,6 +84,8 @@ class Service(Generic[S]):
                 shared = stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{self.name}-"))
                 os.environ[MULTIPROCESS_DIR] = shared
                 workers.run_several(configuration, application, settings.workers, bound.sockets)
+        # While Python ends, it has no handlers any more: one more Ctrl-C would look like a crash.
+        _ignore_signals()
         log.info("stopped")
 
     def _configuration(self, settings: S, application: Callable[[], ASGIApp]) -> uvicorn.Config:
@@ -113,12 +115,16 @@ def stop_on_signals() -> None:
     """Exit through the context managers during startup; the server handles signals after that."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
-        for ignored in workers.STOPPING:
-            signal.signal(ignored, signal.SIG_IGN)
+        _ignore_signals()
         raise SystemExit(0)
 
     for handled in workers.STOPPING:
         signal.signal(handled, stop)
+
+
+def _ignore_signals() -> None:
+    for ignored in workers.STOPPING:
+        signal.signal(ignored, signal.SIG_IGN)
 
 
 def _http(spoken: type[protocol.Protocol]) -> Any:

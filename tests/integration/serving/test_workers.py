@@ -121,6 +121,41 @@ def test_a_signal_before_the_event_loop_exists_stops_the_server_gracefully(
     assert printed_by(tmp_path, STOPPED_BEFORE_THE_LOOP) == ["stopped"]
 
 
+SIGNALLED_WHILE_PYTHON_ENDS = """
+import os, signal
+from contextlib import nullcontext
+from dataclasses import dataclass
+from serving.service import Service
+from serving.settings import ServerSettings
+
+@dataclass(frozen=True)
+class Settings(ServerSettings):
+    env_prefix = "TOY_"
+
+class Last:
+    # Called when Python has no signal handlers any more.
+    def __del__(self, kill=os.kill, own=os.getpid(), orders=(signal.SIGINT, signal.SIGTERM)):
+        for order in orders:
+            kill(own, order)
+
+async def app(scope, receive, send):
+    await receive()
+    os.kill(os.getpid(), signal.SIGTERM)
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await send({"type": "lifespan.shutdown.complete"})
+
+last = Last()
+service = Service("toy", "A toy.", "toy", Settings, nullcontext, lambda settings: app)
+service.serve(Settings(listen="127.0.0.1:0"))
+print("stopped")
+"""
+
+
+def test_a_signal_while_the_process_ends_changes_nothing(tmp_path: Path) -> None:
+    assert printed_by(tmp_path, SIGNALLED_WHILE_PYTHON_ENDS) == ["stopped"]
+
+
 NO_MEMORY = """
 import os, signal, socket, sys, threading, time
 import uvicorn
