@@ -2,6 +2,9 @@
 
 Errors in the data itself (SQLSTATE classes 22, 23 and 54) are raised unchanged, so that the writer
 can find the row that caused them.
+
+A connection remembers the schema: prepared statements, and the ids of types. A restore replaces the
+schema under it, and then its statements fail until there is a new connection.
 """
 
 import asyncio
@@ -17,6 +20,9 @@ from postgres.errors import StoreUnavailable
 from postgres.pool import IDLE_SECONDS, Pool
 from postgres.settings import DatabaseSettings
 
+# The text of our statements does not change. If one that was right is no longer, the schema has.
+OUTDATED = (asyncpg.InternalServerError, asyncpg.SyntaxOrAccessError)
+_RENEWAL_SECONDS = 1.0
 _HEALTH_SECONDS = 2.0
 _CLOSE_SECONDS = 1.0
 
@@ -50,6 +56,7 @@ class Database:
         self._search_path = search_path
         self._prepare = prepare
         self._pool = Pool(self._connect, settings.pool_size)
+        self._renewed_at = 0.0
         self._probe: asyncpg.Connection | None = None
         self._probed_at = 0.0
         self._probing = asyncio.Lock()
@@ -93,26 +100,38 @@ class Database:
         connection = await self._acquire()
         try:
             return await connection.fetch(query, *arguments)
+        except OUTDATED as error:
+            if not self._renews(connection, error):
+                raise _unavailable("the store failed", error) from None
         except BaseException as error:
             self._explain(error, connection)
             raise
         finally:
             self._pool.release(connection)
+        # It failed as a whole, so nothing is done twice.
+        async with self.connection() as renewed:
+            return await renewed.fetch(query, *arguments)
 
     async def fetchrow(self, query: str, *arguments: object) -> asyncpg.Record | None:
         # Likewise.
         connection = await self._acquire()
         try:
             return await connection.fetchrow(query, *arguments)
+        except OUTDATED as error:
+            if not self._renews(connection, error):
+                raise _unavailable("the store failed", error) from None
         except BaseException as error:
             self._explain(error, connection)
             raise
         finally:
             self._pool.release(connection)
+        # It failed as a whole, so nothing is done twice.
+        async with self.connection() as renewed:
+            return await renewed.fetchrow(query, *arguments)
 
     async def fetchval(self, query: str, *arguments: object) -> Any:
-        async with self.connection() as connection:
-            return await connection.fetchval(query, *arguments)
+        row = await self.fetchrow(query, *arguments)
+        return None if row is None else row[0]
 
     async def execute(self, query: str, *arguments: object) -> int:
         """Run a statement and return how many rows it affected."""
@@ -182,12 +201,31 @@ class Database:
                 # The primary has become a standby: look for the new one.
                 self._pool.expire()
                 raise _unavailable("the store does not accept writes", error) from None
+            case asyncpg.InternalServerError() | asyncpg.SyntaxOrAccessError():
+                self._renews(connection, error)
+                raise _unavailable("the store failed", error) from None
             case Exception() if isinstance(error, STORE_FAULTS) and not isinstance(
                 error, DATA_FAULTS
             ):
                 if connection.is_closed():
                     self._pool.expire_idle()
                 raise _unavailable("the store failed", error) from None
+
+    def _renews(self, connection: asyncpg.Connection, error: Exception) -> bool:
+        """Whether the statement may succeed on the next connection: then that is a new one.
+
+        All are replaced, but not more often than once a second: the schema may be missing.
+        """
+        if self._pool.is_expired(connection):
+            return True
+        now = asyncio.get_running_loop().time()
+        if now - self._renewed_at < _RENEWAL_SECONDS:
+            return False
+        self._renewed_at = now
+        fields = {"reason": reason_of(error), "sqlstate": getattr(error, "sqlstate", None)}
+        log.warning("the schema may have changed: making new connections", extra=fields)
+        self._pool.expire()
+        return True
 
     async def _connect(self) -> asyncpg.Connection:
         connection = await connect(

@@ -88,6 +88,10 @@ class Pool:
         self.expire_idle()
         self._stale |= self._used
 
+    def is_expired(self, connection: asyncpg.Connection) -> bool:
+        """Whether a connection in use will be closed when it is released."""
+        return connection in self._stale
+
     def expire_idle(self) -> None:
         """Close idle connections: if one has broken, the idle ones probably have too."""
         while self._idle:

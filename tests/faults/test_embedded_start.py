@@ -19,7 +19,7 @@ from tests.integration.postgres.server import (
     postmaster,
     started,
 )
-from tests.waiting import SECONDS, until
+from tests.waiting import SECONDS
 
 
 @pytest.fixture
@@ -51,7 +51,6 @@ def test_a_stop_does_not_wait_for_a_server_that_does_not_become_ready(
     """As during the recovery of a long log after a crash."""
     (data_dir / "postgres" / "postmaster.pid").unlink(missing_ok=True)
     process = started(data_dir)
-    until((data_dir / "postgres" / "postmaster.pid").exists, "it does not start")
     psutil.Process(postmaster(data_dir)).suspend()
     os.kill(process.pid, order)
     process.wait(SECONDS)

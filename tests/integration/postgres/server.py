@@ -48,7 +48,10 @@ def ask(url: str, question: str) -> Any:
 
 
 def postmaster(data_dir: Path) -> int:
-    return int((data_dir / "postgres" / "postmaster.pid").read_text().split()[0])
+    """The server, as soon as it has written its number: at first, the file is empty."""
+    file = data_dir / "postgres" / "postmaster.pid"
+    until(lambda: file.exists() and "\n" in file.read_text(), "it does not start")
+    return int(file.read_text().split()[0])
 
 
 def keeper(data_dir: Path) -> int:
