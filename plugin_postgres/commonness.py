@@ -15,6 +15,8 @@ from plugin_postgres.lexicon import Fetch
 
 _KEPT_SECONDS = 5.0
 _MOST_KEPT = 500
+# How long it is remembered that a family has more namespaces than a search names.
+_WIDER_SECONDS = 60.0
 # Up to how many namespaces each is sampled by itself, and up to how many all are sampled.
 _FEW = 4
 _SOME = 16
@@ -29,19 +31,21 @@ class Sample:
     """Some memories of the searched namespaces, and which of them have a word."""
 
     parts: "tuple[_Part, ...]"
-    share: float = 1.0  # of how many times as many namespaces the sample stands
-
-    @property
-    def taken(self) -> int:
-        return sum(part.taken for part in self.parts)
+    share: float  # of how many times as many namespaces the sample stands
+    taken: int
 
     @property
     def is_telling(self) -> bool:
         return self.taken >= _TELLING
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether all memories of the namespaces were counted, and none of them is pinned."""
+        return self.share == 1.0 and all(part.is_counted for part in self.parts)
+
     def seen(self, template: str, without: str | None = None) -> int:
         """How many memories of the sample a template matches, but not the other one."""
-        return sum(part.seen(template, without) for part in self.parts)
+        return sum([part.seen(template, without) for part in self.parts])
 
     def estimate(self, template: str, without: str | None = None) -> int:
         """About how many memories that is in all."""
@@ -55,6 +59,7 @@ class _Part:
 
     taken: int
     stored: int  # how many memories these have, if they are not more than were counted
+    is_counted: bool  # whether they are not more, and none of them is pinned
     words: dict[str, int]  # by template, a bit for each memory; words of one memory are left out
 
     def seen(self, template: str, without: str | None) -> int:
@@ -64,9 +69,9 @@ class _Part:
         return matched.bit_count()
 
     def _matched(self, template: str) -> int:
-        if (bits := self.words.get(template)) is not None:
+        bits = self.words.get(template, 0)
+        if bits:
             return bits
-        bits = 0
         if template[0] == "(" or template[-1] == "*":
             for word, is_beginning in _WORD.findall(template):
                 if is_beginning:
@@ -84,6 +89,7 @@ class Commonness:
         self._kept_seconds = kept_seconds
         # By how it was taken, too: the same namespaces may stand for themselves or for others.
         self._parts: dict[tuple[_Size, tuple[str, ...]], tuple[float, _Part]] = {}
+        self._wider: dict[tuple[str, ...], float] = {}
 
     def kept(self, namespaces: Sequence[str]) -> Sample | None:
         """The last sample of these namespaces, unless it is too old."""
@@ -98,7 +104,7 @@ class Commonness:
         groups, size = _groups(namespaces), _size(len(namespaces))
         names = [name for group in groups for name in group]
         rows = iter(await fetch(sql.load("sample_words"), names, *size))
-        parts = tuple(_part([next(rows) for _ in group]) for group in groups)
+        parts = tuple(_part([next(rows) for _ in group], size[1]) for group in groups)
         if len(self._parts) + len(groups) > _MOST_KEPT:
             self.forget()
         until = time.monotonic() + self._kept_seconds
@@ -109,6 +115,15 @@ class Commonness:
     def forget(self) -> None:
         """Drop what is kept, such as when a namespace was deleted."""
         self._parts.clear()
+
+    def are_wider(self, families: tuple[str, ...]) -> bool:
+        """Whether these families were found to have more namespaces than were asked for."""
+        return time.monotonic() < self._wider.get(families, 0.0)
+
+    def note_wider(self, families: tuple[str, ...]) -> None:
+        if len(self._wider) >= _MOST_KEPT:
+            self._wider.clear()
+        self._wider[families] = time.monotonic() + _WIDER_SECONDS
 
 
 def _size(namespaces: int) -> _Size:
@@ -129,11 +144,12 @@ def _groups(namespaces: Sequence[str]) -> list[tuple[str, ...]]:
 def _whole(
     parts: tuple[_Part, ...], groups: Sequence[tuple[str, ...]], namespaces: Sequence[str]
 ) -> Sample:
-    return Sample(parts, len(namespaces) / sum(map(len, groups)))
+    share = len(namespaces) / sum(map(len, groups))
+    return Sample(parts, share, sum([part.taken for part in parts]))
 
 
-def _part(rows: Sequence[tuple[int, Sequence[str]]]) -> _Part:
-    texts = [text for _, texts in rows for text in texts]
+def _part(rows: Sequence[tuple[int, bool, Sequence[str]]], most: int) -> _Part:
+    texts = [text for _, _, texts in rows for text in texts]
     words: dict[str, int] = {}
     for place, text in enumerate(texts):
         bit = 1 << place
@@ -141,7 +157,8 @@ def _part(rows: Sequence[tuple[int, Sequence[str]]]) -> _Part:
             words[word] = words.get(word, 0) | bit
     return _Part(
         taken=len(texts),
-        stored=sum(stored for stored, _ in rows),
+        stored=sum(stored for stored, _, _ in rows),
+        is_counted=all(stored < most and not is_pinned for stored, is_pinned, _ in rows),
         # A word of one memory has one bit, so that it is a power of two.
         words={f"'@{word}'": bits for word, bits in words.items() if bits & (bits - 1)},
     )

@@ -20,30 +20,48 @@ _LONGEST_WORD = 255
 _LONGEST_PHRASE = 1_000
 # About 10 MB; a person's vocabulary is a tenth of it.
 _MOST_STEMS = 50_000
+_MOST_FILTERS = 1_000
 _SPACE = " \t\n\r"
 _DIGIT = re.compile("[0-9]")
 _NO_WORD = re.compile("[^0-9a-z ]+")
 # The parser treats such a number as a separate word, whatever follows it: 5e2x is 5e2 and x.
 _NUMBER = re.compile("(?<![0-9a-z])[0-9]+e[0-9]")
+_PART_OF_NUMBER = re.compile("[0-9]e[0-9]")  # found, or not, in a fifth of the time
 
 
 class Lexicon:
-    """The stems of the words that were looked up, as PostgreSQL makes them."""
+    """The stems of the words that were looked up, and filters, as PostgreSQL makes them."""
 
     def __init__(self) -> None:
         self._stems: dict[str, str | None] = {}
+        self._filters: dict[tuple[str, str | None], str] = {}
 
     async def read(self, fetch: Fetch, query: str) -> Reading:
         """A query, for which `fetch` asks PostgreSQL what is not known yet."""
         query = query[:_LONGEST_QUERY]
         folded = query.lower().strip(_SPACE)
-        if not query.isascii() or _NUMBER.search(folded):
+        if not query.isascii() or (_PART_OF_NUMBER.search(folded) and _NUMBER.search(folded)):
             return await self._read_by_postgres(fetch, query)
-        words = [word[:_LONGEST_WORD] for word in _NO_WORD.sub(" ", folded).split(" ") if word]
+        words = _NO_WORD.sub(" ", folded).split()
+        if len(folded) > _LONGEST_WORD:
+            words = [word[:_LONGEST_WORD] for word in words]
         lexemes = list(dict.fromkeys(words))
         stems = await self._stems_of(fetch, lexemes)
         phrase = _phrase(words, stems) if len(words) > 1 else None
         return Reading(folded, words, lexemes, stems, phrase, [])
+
+    async def filter(self, fetch: Fetch, kinds: Sequence[str] | None, where: str | None) -> str:
+        """What a search of some kinds and fields adds to what the index of words is asked for."""
+        if kinds is None and where is None:
+            return ""
+        asked = ",".join(kinds or ()), where
+        added = self._filters.get(asked)
+        if added is None:
+            [(added,)] = await fetch(sql.load("find_filter"), kinds, where)
+            if len(self._filters) >= _MOST_FILTERS:
+                self._filters.clear()
+            self._filters[asked] = added
+        return added
 
     async def _read_by_postgres(self, fetch: Fetch, query: str) -> Reading:
         [(folded, words, lexemes, phrase, grams)] = await fetch(sql.load("read_query"), query)

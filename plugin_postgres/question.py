@@ -1,13 +1,13 @@
 """How a query is understood: which of its words count, how much, and in which forms.
 
-What is done with it stands in `sql/search_all.sql` and `sql/search_found.sql`; in words, all is
-explained in docs/memory-plugins/search.md.
+What is done with it stands in `sql/search_all.sql`, `sql/search_some.sql` and
+`sql/search_found.sql`; in words, all is explained in docs/memory-plugins/search.md.
 
 Templates are tsqueries for the index of words, with '@' where the mark of a namespace belongs;
 without it they are tsqueries for content_tsv.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from plugin_postgres.vocabulary import (
@@ -74,8 +74,10 @@ def understand(reading: Reading) -> Question:
         if len(terms) == _TERMS:
             break
         places[stem] = len(terms)
-        terms.append(_term(lexeme, stem, reading.stems))
-        factors.append(_factor(lexeme, language))
+        # Most words are neither, and a call costs as much as all the rest.
+        forms, languages = IRREGULAR_FORMS.get(lexeme), FUNCTION_WORDS.get(lexeme)
+        terms.append(f"'@{stem}'" if forms is None else _any_of(forms, reading.stems))
+        factors.append(1.0 if languages is None else _factor(languages, language))
 
     last_word = begun = shorter = None
     last_term = -1
@@ -108,18 +110,12 @@ def in_memory(template: str) -> str:
     return template.replace("@", "")
 
 
-def _term(lexeme: str, stem: str, stems: Mapping[str, str | None]) -> str:
-    forms = IRREGULAR_FORMS.get(lexeme)
-    if forms is None:
-        return f"'@{stem}'"
+def _any_of(forms: Iterable[str], stems: Mapping[str, str | None]) -> str:
     known = sorted({other for form in forms if (other := stems[form]) is not None})
     return "(" + " | ".join(f"'@{other}'" for other in known) + ")"
 
 
-def _factor(lexeme: str, language: str) -> float:
-    languages = FUNCTION_WORDS.get(lexeme)
-    if languages is None:
-        return 1.0
+def _factor(languages: str, language: str) -> float:
     if ENGLISH in languages:
         return _ENGLISH_FACTOR
     return _OTHER_FACTOR if language in languages else 1.0
@@ -127,7 +123,7 @@ def _factor(lexeme: str, language: str) -> float:
 
 def _language(lexemes: Sequence[str], english: int) -> str:
     """The language of which the query has the most function words, if more than of English."""
-    letters = "".join(FUNCTION_WORDS.get(lexeme, "") for lexeme in lexemes)
+    letters = "".join([FUNCTION_WORDS.get(lexeme, "") for lexeme in lexemes])
     most, language = english, "-"
     if len(letters) > 1:
         for letter in OTHER_LANGUAGES:

@@ -56,7 +56,7 @@ async def find_rows(
     """The rows that answer a request with a query, an embedding or a filter."""
     if query is not None:
         question = understand(await lexicon.read(fetch, query))
-        return await WordSearch(fetch, commonness, request, question, vector).rows()
+        return await WordSearch(fetch, lexicon, commonness, request, question, vector).rows()
     statement, arguments = statement_for(request, vector)
     return await fetch(statement, *arguments)
 

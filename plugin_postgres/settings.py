@@ -26,7 +26,7 @@ class Settings(DatabaseSettings, TokenSettings, ServerSettings):
         256 * _KIB, "Largest content of a memory, in bytes of UTF-8.", at_least=1
     )
     max_namespaces: int = setting(
-        1000, "Most namespaces that a search or listing may name.", at_least=1
+        5000, "Most namespaces that a search or listing may name.", at_least=1
     )
     write_queue: int = setting(
         10_000, "Writes that may wait in a worker; further ones get 503.", at_least=1

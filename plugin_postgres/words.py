@@ -1,14 +1,16 @@
 """Search by words, alone or with an embedding: what the database is asked for a question."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from contract import SearchRequest
 from plugin_postgres import jsonb, keys, sql, vectors
 from plugin_postgres.arrays import number_array, text_array
 from plugin_postgres.commonness import Commonness, Sample
-from plugin_postgres.lexicon import Fetch
+from plugin_postgres.lexicon import Fetch, Lexicon
 from plugin_postgres.question import Question, in_memory
 
 # A question of at most this many terms is first asked for memories that have all of them.
@@ -32,6 +34,9 @@ _BEGUN = 0.9
 # How much longer than the answer the list of words is that is fused with embeddings.
 _FUSED = 6
 _VECTOR = "$28"
+# How many clues search_some asks of memories, and what share of the best is not left out of it.
+_ASKED = 8
+_LEAST_SHARE = 0.2
 
 
 class WordSearch:
@@ -40,30 +45,36 @@ class WordSearch:
     def __init__(
         self,
         fetch: Fetch,
+        lexicon: Lexicon,
         commonness: Commonness,
         request: SearchRequest,
         question: Question,
         vector: list[float] | None = None,
     ) -> None:
         self._fetch = fetch
+        self._lexicon = lexicon
         self._commonness = commonness
         self._request = request
         self._question = question
         self._vector = vector
-        self._namespaces = list(dict.fromkeys(request.namespaces))
-        self._marks = [keys.mark(name) for name in self._namespaces]
+        self._asked = frozenset(request.namespaces)
+        self._namespaces = request.namespaces
+        if len(self._asked) < len(self._namespaces):
+            self._namespaces = list(dict.fromkeys(self._namespaces))
         self._kinds = sorted(set(request.kinds)) if request.kinds else None
         self._where = jsonb.store(request.where)
         self._filter = ""
-        self._are_few = len(self._marks) <= _FEW_NAMESPACES
+        self._are_few = len(self._namespaces) <= _FEW_NAMESPACES
+        self._families: tuple[str, ...] = ()
+        if not self._are_few and vector is None:
+            self._families = keys.families(self._namespaces)
 
     async def rows(self) -> Sequence[Sequence[Any]]:
         """The memories, best first, as `rows.memory` takes them."""
         terms = self._question.terms
         if self._question.folded == "" and self._vector is None:
             return []
-        if self._kinds is not None or self._where is not None:
-            [(self._filter,)] = await self._fetch(sql.load("find_filter"), self._kinds, self._where)
+        self._filter = await self._lexicon.filter(self._fetch, self._kinds, self._where)
         kept = self._commonness.kept(self._namespaces)
         if self._may_have_all(kept) and (found := await self._with_all()) is not None:
             return found
@@ -71,11 +82,16 @@ class WordSearch:
             return await self._with_some(_Plan(list(range(len(terms)))))
         plan = self._plan(kept or await self._sample())
         found = await self._by_plan(plan)
-        if kept is not None and len(found) < self._request.limit:
+        has_left_out = not plan.has_all(len(terms))
+        if kept is not None and has_left_out and len(found) < self._request.limit:
             newer = self._plan(await self._sample())
             if newer != plan:
                 return await self._by_plan(newer)
         return found
+
+    @cached_property
+    def _marks(self) -> list[str]:
+        return [keys.mark(name) for name in self._namespaces]
 
     async def _sample(self) -> Sample:
         return await self._commonness.sample(self._fetch, self._namespaces)
@@ -85,7 +101,8 @@ class WordSearch:
 
     async def _by_plan(self, plan: "_Plan") -> Sequence[Sequence[Any]]:
         if self._are_few:
-            return await self._with_some(plan)
+            found = await self._as_usual(plan) if plan.is_usual else None
+            return await self._with_some(plan) if found is None else found
         found = await self._with_some(plan, beginnings=False, is_last=not plan.if_need_be)
         is_all = len(found) >= self._request.limit
         if is_all or (not plan.if_need_be and self._has_last_word(found)):
@@ -99,7 +116,7 @@ class WordSearch:
         return (
             self._vector is None
             and 1 <= len(terms) <= _FEW_TERMS
-            and len(self._marks) <= keys.SPAN
+            and len(self._namespaces) <= keys.SPAN
             and not self._question.is_only_function
             and self._request.created_after is None
             and self._request.created_before is None
@@ -135,16 +152,30 @@ class WordSearch:
     def _for_few(self, sample: Sample) -> "_Plan":
         """In few namespaces, all terms are looked up that are not crowded."""
         question = self._question
-        estimates = [_crowd(sample, term) for term in question.terms]
+        guesses = [sample.estimate(term) for term in question.terms]
+        estimates = [
+            guess if guess and _is_crowd(sample, sample.seen(term)) else 0
+            for term, guess in zip(question.terms, guesses, strict=True)
+        ]
         looked_up = [place for place, it in enumerate(estimates) if it < _CROWDED]
         begun = 0
         if question.begun is not None:
             word = question.terms[question.last_term]
-            begun = max(
-                _crowd(sample, question.begun, without=word),
-                estimates[question.last_term],
-            )
-        return _Plan(looked_up, estimates=estimates, begun=begun)
+            begun = estimates[question.last_term]
+            if _is_crowd(sample, sample.seen(question.begun, without=word)):
+                begun = max(begun, sample.estimate(question.begun, without=word))
+        is_usual = (
+            sample.is_counted
+            and self._vector is None
+            and not question.is_only_function
+            and self._request.created_after is None
+            and self._request.created_before is None
+            and len(self._marks) <= keys.SPAN
+            and 0 < len(looked_up) >= len(estimates) - _ASKED
+            and begun < _CROWDED
+            and all(guesses[place] < _CROWDED for place in looked_up)
+        )
+        return _Plan(looked_up, estimates=estimates, begun=begun, is_usual=is_usual)
 
     def _for_many(self, sample: Sample) -> "_Plan":
         """In many namespaces, some terms are looked up first and others if need be.
@@ -173,6 +204,61 @@ class WordSearch:
         word = self._question.last_word
         return word is None or any(word in row[2].lower() for row in found)
 
+    async def _as_usual(self, plan: "_Plan") -> Sequence[Sequence[Any]] | None:
+        """What `_with_some` finds, in less time; None where it may find something else."""
+        request, question = self._request, self._question
+        terms, factors = question.terms, question.factors
+        asked: list[str | None] = [None] * _ASKED
+        weights = [0.0] * _ASKED
+        looked_up = set(plan.looked_up)
+        most = _WITH_ONE * (len(terms) + (question.begun is not None))
+        estimates = plan.estimates or ()
+        for number, place in enumerate(it for it in range(len(terms)) if it not in looked_up):
+            asked[number] = in_memory(terms[place])
+            # As memory_plugin.search_weight.
+            estimate = max(min(estimates[place], most), 1)
+            weights[number] = factors[place] * math.log(1 + 1000 / estimate)
+        templates = [terms[place] for place in plan.looked_up]
+        counts = [factors[place] for place in plan.looked_up]
+        begun = word = clue = shorter = None
+        if question.begun is not None:
+            last = question.last_term
+            templates.append(question.begun)
+            counts.append(_BEGUN * factors[last])
+            begun, word = len(templates), plan.looked_up.index(last) + 1
+            clue = f"{in_memory(question.begun)} & !{in_memory(terms[last])}"
+            shorter = f"({question.shorter}){self._filter}" if question.shorter else None
+        every = " & ".join(terms) + self._filter if len(terms) <= _FEW_TERMS else None
+        found = await self._fetch(
+            sql.load("search_some"),
+            text_array(self._namespaces),
+            self._kinds,
+            request.limit,
+            self._where,
+            question.phrase,
+            question.literal,
+            question.is_question,
+            text_array([keys.looks(it + self._filter, self._marks)[0] for it in templates]),
+            number_array(counts),
+            _WITH_ONE,
+            begun,
+            word,
+            clue,
+            *asked,
+            *weights,
+            sum(weights),
+            every,
+            max(_WITH_ALL, request.limit),
+            shorter,
+            question.last_word if shorter else None,
+            len(self._namespaces),
+        )
+        if found and found[0][0] is None:
+            return None
+        if found and found[-1][-1] < (least := _LEAST_SHARE * found[0][-1]):
+            return [row for row in found if row[-1] >= least]
+        return found
+
     async def _with_some(
         self, plan: "_Plan", *, beginnings: bool = True, is_last: bool = True
     ) -> Sequence[Sequence[Any]]:
@@ -180,6 +266,64 @@ class WordSearch:
 
         `is_last`: whether no other terms are looked up if these find too little.
         """
+        if self._families:
+            found = await self._in_families(plan, beginnings=beginnings, is_last=is_last)
+            if found is not None:
+                return found
+            self._families = ()
+        bound, _ = self._bound()
+        arguments = [
+            text_array(self._namespaces),
+            *self._arguments(plan, self._marks, bound, beginnings, is_last),
+        ]
+        if self._vector is None:
+            return await self._fetch(sql.load("search_text"), *arguments)
+        hybrid = vectors.statement("search_hybrid", self._vector, self._request.limit, _VECTOR)
+        return await self._fetch(hybrid, *arguments, self._vector)
+
+    async def _in_families(
+        self, plan: "_Plan", *, beginnings: bool, is_last: bool
+    ) -> Sequence[Sequence[Any]] | None:
+        """The same by families, unless these have too much of a term that is not asked for."""
+        are_wider = self._commonness.are_wider(self._families)
+        bound = _WITH_ALL + len(self._namespaces)
+        # A look that is cut is as good as several by namespace that are, where all it reads counts.
+        may_be_cut = not (are_wider or self._request.created_after or self._request.created_before)
+        estimates = plan.estimates or [0] * len(self._question.terms)
+        if not may_be_cut and any(estimates[place] > bound for place in plan.looked_up):
+            return None
+        marks = [keys.mark(name) for name in self._families]
+        shared = self._families[0] if len(self._families) == 1 else ""
+        endings = [name[len(shared) :] for name in self._namespaces]
+        arguments = [
+            text_array(endings),
+            # What the looks find is enough; the newest of a few of the namespaces would add little.
+            *self._arguments(plan, marks, bound, beginnings, is_last and not plan.looked_up),
+            " | ".join(keys.looks("'@.pin'", marks)),
+            shared,
+        ]
+        statement = sql.load("search_text_in_families")
+        [(is_cut, are_living, met, *_), *found] = await self._fetch(
+            statement, *arguments, are_wider
+        )
+        if not (are_living and self._asked.issuperset(met)):
+            self._commonness.note_wider(self._families)
+            may_be_cut = False
+            if not is_cut:
+                [(is_cut, *_), *found] = await self._fetch(statement, *arguments, True)
+        return [row[3:] for row in found] if may_be_cut or not is_cut else None
+
+    def _bound(self) -> tuple[int, int]:
+        """How much each look reads that goes by namespace, and how many there are of a term."""
+        parts_count = -(-len(self._namespaces) // keys.SPAN)
+        if len(self._question.terms) < 2:
+            return _WITH_ALL, parts_count
+        return max(_WITH_ONE // parts_count, _WITH_ONE_OF_A_PART), parts_count
+
+    def _arguments(
+        self, plan: "_Plan", marks: Sequence[str], bound: int, beginnings: bool, is_last: bool
+    ) -> list[object]:
+        """What search_found is told from $2 on, of memories with these marks."""
         request, question = self._request, self._question
         terms = question.terms
         clues = [in_memory(term) for term in terms]
@@ -196,12 +340,11 @@ class WordSearch:
         looks: list[str] = []
         of_clue: list[int] = []
         for clue, template in templates:
-            parts = keys.looks(template + self._filter, self._marks)
+            parts = keys.looks(template + self._filter, marks)
             looks += parts
             of_clue += [clue] * len(parts)
-        parts_count = -(-len(self._marks) // keys.SPAN)
-        bound = max(_WITH_ONE // parts_count, _WITH_ONE_OF_A_PART) if len(terms) > 1 else _WITH_ALL
-        most = bound * parts_count * len(clues)
+        of_part, parts_count = self._bound()
+        most = of_part * parts_count * len(clues)
         estimates = ["0"] * len(clues)
         for place, it in enumerate(plan.estimates or ()):
             estimates[place] = str(min(it, most))
@@ -214,14 +357,13 @@ class WordSearch:
             every = " & ".join(terms) + self._filter
         wanted = request.limit * (_FUSED if self._vector is not None else 1)
         shorter = None
-        if begun and question.shorter and len(self._marks) <= _NAMESPACES_FOR_STEMS:
+        if begun and question.shorter and len(self._namespaces) <= _NAMESPACES_FOR_STEMS:
             shorter = f"({question.shorter}){self._filter}"
-        are_newest_asked = len(self._marks) <= _NAMESPACES_FOR_NEWEST or (
+        are_newest_asked = len(self._namespaces) <= _NAMESPACES_FOR_NEWEST or (
             is_last and plan.estimates is not None
         )
         is_part = question.is_only_function or len(terms) < 2
-        arguments: list[object] = [
-            text_array(self._namespaces),
+        return [
             self._kinds,
             wanted,
             self._where,
@@ -249,10 +391,6 @@ class WordSearch:
             len(self._namespaces),
             None if begun is None else clues[-1],
         ]
-        if self._vector is None:
-            return await self._fetch(sql.load("search_text"), *arguments)
-        hybrid = vectors.statement("search_hybrid", self._vector, request.limit, _VECTOR)
-        return await self._fetch(hybrid, *arguments, self._vector)
 
 
 @dataclass(frozen=True)
@@ -263,11 +401,13 @@ class _Plan:
     if_need_be: list[int] = field(default_factory=list)
     estimates: list[int] | None = None  # how many memories have each term, 0 where these are few
     begun: int = 0  # the same for the words that begin with the last one
+    is_usual: bool = False  # whether `_as_usual` may find the same
+
+    def has_all(self, terms: int) -> bool:
+        """Whether nothing is left out, so that no other plan finds more."""
+        return len(self.looked_up) + len(self.if_need_be) == terms and self.begun < _CROWDED
 
 
-def _crowd(sample: Sample, template: str, without: str | None = None) -> int:
-    """About how many memories a template matches, but not the other one; 0 where these are few."""
-    seen = sample.seen(template, without)
-    if not seen or not sample.is_telling or _CROWDED_SHARE * seen < sample.taken:
-        return 0
-    return sample.estimate(template, without)
+def _is_crowd(sample: Sample, seen: int) -> bool:
+    """Whether what was seen so often in a sample is in a large part of the memories."""
+    return seen > 0 and sample.is_telling and _CROWDED_SHARE * seen >= sample.taken

@@ -16,7 +16,7 @@ best AS (
         -- The columns that are sorted by come first: behind texts of different lengths they are slow to reach.
         SELECT
             stored.pin,
-            CASE WHEN $7::tsquery IS NULL OR stored.content_tsv @@ $7 THEN 1 ELSE 0.9 END
+            CASE WHEN $7::tsquery IS NULL OR stored.content_tsv @@ $7 THEN 1::double precision ELSE 0.9 END
             * (1 - 0.002 * ln(1 + length(stored.content_tsv))) AS worth,
             stored.created_at, stored.id, stored.namespace, stored.content, stored.kind, stored.source,
             stored.expires_at, stored.propagation, stored.content_tsv

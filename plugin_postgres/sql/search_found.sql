@@ -1,4 +1,5 @@
--- Part of a statement: `found`, the memories that have words of the query, with what they are worth.
+-- Part of a statement: `found`, the memories that have words of the query, with what they are worth. What
+-- the index of words finds of them is `hit`, which search_hits makes, or search_hits_in_families.
 --
 -- A clue is a word of the query, by its stem, or a pair of characters, or words that begin with the last
 -- one. A memory is worth the sum of the clues that it has, and a clue is worth the more the fewer memories
@@ -19,31 +20,6 @@
 -- span of time, too. $24 is the query, folded, where it may be a part of a word or no word at all; $25 is
 -- whether it has function words only, which are in the index for memories of few words. $26 is the number of
 -- namespaces, $27 the clue $13 as in $10. Long arrays are passed as text (`plugin_postgres.arrays`).
-home AS MATERIALIZED (
-    SELECT name
-    FROM memory_plugin.memory_namespaces
-    WHERE name = ANY($1::text::text[]) AND (expires_at IS NULL OR expires_at > now())
-),
-hit AS MATERIALIZED (
-    SELECT look.number, look.clue, memory.*
-    FROM unnest($15::text::tsquery[], $16::text::integer[]) WITH ORDINALITY AS look (keys, clue, number)
-    CROSS JOIN LATERAL (
-        SELECT probed.*
-        FROM (
-            SELECT stored.id, stored.pin, stored.created_at, stored.content_tsv
-            FROM memory_plugin.memory_records AS stored
-            WHERE
-                memory_plugin.search_keys(
-                    stored.namespace, stored.kind, stored.pin, stored.propagation, stored.content_tsv
-                ) @@ look.keys
--- include: search_look
-            -- Of those that a span of time refuses, no more are read; the newest in it are looked at anyway.
-            LIMIT CASE WHEN $5::timestamptz IS NULL AND $6::timestamptz IS NULL THEN $17::bigint ELSE 2000 END
-        ) AS probed
-        WHERE ($5 IS NULL OR probed.created_at >= $5) AND ($6 IS NULL OR probed.created_at < $6)
-        LIMIT $17
-    ) AS memory
-),
 -- How many memories each clue has, and whether there may be more.
 counted AS MATERIALIZED (
     SELECT
@@ -54,7 +30,7 @@ counted AS MATERIALIZED (
         unnest($10::text::tsquery[], $11::text::double precision[], $12::text::integer[])
         WITH ORDINALITY AS clue (lexeme, factor, estimate, number)
     LEFT JOIN (
-        SELECT clue, sum(found) AS found, max(found) AS most
+        SELECT clue, sum(found)::bigint AS found, max(found) AS most
         FROM (SELECT clue, count(*) AS found FROM hit GROUP BY number, clue) AS one
         GROUP BY clue
     ) AS looked ON looked.clue = clue.number
@@ -84,7 +60,8 @@ state AS MATERIALIZED (
         FROM (
             SELECT
                 *,
-                factor * ln(1 + 1000 / greatest(
+                memory_plugin.search_weight(
+                    factor,
                     CASE
                         -- A word and what begins with it are worth the same.
                         WHEN number IN ($13::integer, $14::integer) THEN (
@@ -95,8 +72,8 @@ state AS MATERIALIZED (
                             FROM counted
                         )
                         ELSE found
-                    END, 1
-                )::double precision) AS weight
+                    END
+                ) AS weight
             FROM counted
             OFFSET 0
         ) AS weighed
@@ -130,22 +107,14 @@ pool AS (
         OR $5 IS NOT NULL OR $6 IS NOT NULL
         OR state.is_cut AND $18 IS NOT NULL
         OR state.needs_newest
-        OR state.needs_more AND (
-            -- A limit that is unknown when this is planned keeps PostgreSQL from reading the table instead.
-            SELECT true FROM memory_plugin.memory_records AS stored
-            WHERE stored.namespace = ANY(ARRAY(SELECT home.name FROM home)) AND stored.pin
-            LIMIT (SELECT 1)
-        )
+        OR state.needs_more AND (SELECT pinned.exist FROM pinned)
 ),
 scored AS MATERIALIZED (
-    -- Of memories that have the same clues, a shorter one is a little better. Rounded, because a sum depends
-    -- on its order, and equals must be equal.
     SELECT
         id, bool_or(pin) AS pin, max(created_at) AS created_at,
-        round(
-            1e9 * (sum(weight) + max(further)) / (SELECT total FROM state)
-            * (1 - 0.002 * ln(1 + max(length)))
-        ) / 1e9 AS worth
+        memory_plugin.search_worth(
+            sum(weight) + max(further), (SELECT total FROM state), max(length)
+        ) AS worth
     FROM (
         SELECT
             id, pin, created_at, weight, length(content_tsv) AS length,

@@ -5,6 +5,8 @@
 -- $3 is six times the limit: a short list of words would leave out memories that are good in both without
 -- being best in one.
 WITH
+-- include: search_hits
+,
 -- include: search_found
 ,
 -- include: search_vectors

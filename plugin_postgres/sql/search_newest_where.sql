@@ -1,69 +1,75 @@
--- As search_newest, with a filter on fields. Where the newest 2,000 hold enough that match, these are
--- read in their order; else the index of words has all that match, and they are few.
+-- As search_newest, with a filter on fields. Where the newest hold enough that match, these are read in their
+-- order; else the index of words has all that match. Which of the two is shorter, the newest 200 show: where ten
+-- times as many would not hold enough, the index is asked, though for no more than 1,000. Else, or where the index
+-- has more, the newest 2,000 are read, and only where these do not hold enough, all that the index has.
 WITH home AS MATERIALIZED (
-    SELECT name, pin
+    SELECT name, pin, 200 AS depth
     FROM memory_plugin.memory_namespaces
     CROSS JOIN (VALUES (true), (false)) AS pinned (pin)
     WHERE name = ANY($1::text[]) AND (expires_at IS NULL OR expires_at > now())
 ),
-recent AS MATERIALIZED (
-    SELECT home.name, memory.id, memory.pin, memory.created_at
+newest AS MATERIALIZED (
+    SELECT home.name, home.pin, memory.*
     FROM home
-    CROSS JOIN LATERAL (
-        SELECT stored.id, stored.pin, stored.created_at
-        FROM (
-            SELECT *
-            FROM memory_plugin.memory_records AS newest
-            WHERE
-                newest.namespace = home.name
-                AND newest.pin = home.pin
-                AND newest.created_at >= coalesce($5::timestamptz, '-infinity')
-                AND newest.created_at < coalesce($6::timestamptz, 'infinity')
-            ORDER BY newest.created_at DESC, newest.id
-            LIMIT 2000
-        ) AS stored
-        WHERE
-            (stored.expires_at IS NULL OR stored.expires_at > now())
--- include: search_filter
-        LIMIT $3
-    ) AS memory
+-- include: search_newest_read
 ),
 short AS MATERIALIZED (
-    SELECT
-        home.name, home.pin,
-        memory_plugin.search_in(
-            substr(memory_plugin.search_filter($2, $4), 4) || CASE WHEN home.pin THEN ' & ''@.pin''' ELSE '' END,
-            ARRAY[memory_plugin.search_mark(home.name)]
-        ) AS keys
+    SELECT home.name, home.pin, 1000 AS most, 2000 AS depth, 10 * count(newest.id) < $3 AS are_rare
     FROM home
-    LEFT JOIN recent ON recent.name = home.name AND recent.pin = home.pin
-    GROUP BY home.name, home.pin
-    HAVING count(recent.id) < $3
+    LEFT JOIN newest ON newest.name = home.name AND newest.pin = home.pin
+    GROUP BY home.name, home.pin, home.depth
+    HAVING count(newest.id) < $3 AND (
+        -- Asking the index costs no more than finding out whether there are others.
+        NOT home.pin AND 10 * count(newest.id) < $3
+        OR EXISTS (
+            SELECT FROM memory_plugin.memory_records AS other
+            WHERE
+                other.namespace = home.name
+                AND other.pin = home.pin
+                AND other.created_at >= coalesce($5, '-infinity')
+                AND other.created_at < coalesce($6, 'infinity')
+            ORDER BY other.created_at DESC, other.id
+            OFFSET home.depth
+            LIMIT 1
+        )
+    )
+),
+rare AS MATERIALIZED (
+    SELECT home.name, home.pin, memory.*
+    FROM (SELECT * FROM short WHERE are_rare) AS home
+-- include: search_newest_asked
+),
+common AS MATERIALIZED (
+    SELECT name, pin, depth
+    FROM short
+    WHERE NOT are_rare OR (SELECT count(*) FROM rare WHERE rare.name = short.name AND rare.pin = short.pin) = most
+),
+recent AS MATERIALIZED (
+    SELECT home.name, home.pin, memory.*
+    FROM common AS home
+-- include: search_newest_read
+),
+old AS (
+    SELECT home.name, home.pin, memory.*
+    FROM (
+        SELECT common.name, common.pin, NULL::bigint AS most
+        FROM common
+        LEFT JOIN recent ON recent.name = common.name AND recent.pin = common.pin
+        GROUP BY common.name, common.pin
+        HAVING count(recent.id) < $3
+    ) AS home
+-- include: search_newest_asked
 ),
 best AS (
     SELECT id
     FROM (
+        SELECT id, pin, created_at FROM newest
+        UNION
+        SELECT id, pin, created_at FROM rare
+        UNION
         SELECT id, pin, created_at FROM recent
         UNION
-        SELECT memory.id, memory.pin, memory.created_at
-        FROM short
-        CROSS JOIN LATERAL (
-            SELECT stored.id, stored.pin, stored.created_at
-            FROM memory_plugin.memory_records AS stored
-            WHERE
-                memory_plugin.search_keys(
-                    stored.namespace, stored.kind, stored.pin, stored.propagation, stored.content_tsv
-                ) @@ short.keys
-                -- IS TRUE hides these from the indexes that would be read besides, one of them as a whole.
-                AND (stored.namespace = short.name) IS TRUE
-                AND (stored.pin = short.pin) IS TRUE
-                AND (stored.created_at >= coalesce($5, '-infinity')) IS TRUE
-                AND (stored.created_at < coalesce($6, 'infinity')) IS TRUE
-                AND (stored.expires_at IS NULL OR stored.expires_at > now())
--- include: search_filter
-            ORDER BY stored.created_at DESC, stored.id
-            LIMIT $3
-        ) AS memory
+        SELECT id, pin, created_at FROM old
     ) AS found
     ORDER BY pin DESC, created_at DESC, id
     LIMIT $3

@@ -1,7 +1,9 @@
 -- Only the owner of an index may. For others PostgreSQL does it, at the latest when the list is full.
-SELECT gin_clean_pending_list(oid)
+SELECT sum(gin_clean_pending_list(oid))::bigint
 FROM pg_class
 WHERE
-    oid = to_regclass('memory_plugin.memory_records_words')
+    oid IN (
+        to_regclass('memory_plugin.memory_records_words'), to_regclass('memory_plugin.memory_records_families')
+    )
     AND pg_has_role(relowner, 'USAGE')
     AND pg_try_advisory_xact_lock($1)

@@ -57,7 +57,39 @@ AS $$
         AND (fields IS NULL OR stored.propagation @> fields)
 $$;
 
--- What a memory is worth in the end, between 0 and 1. This, too, becomes a part of the statement.
+-- What a clue is worth that so many memories have. This and the next three become parts of a statement, too.
+CREATE OR REPLACE FUNCTION memory_plugin.search_weight(factor double precision, found bigint)
+RETURNS double precision
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN factor * ln(1 + 1000 / greatest(found, 1)::double precision);
+
+-- What those of eight clues are worth together that a memory has.
+CREATE OR REPLACE FUNCTION memory_plugin.search_asked(
+    content_tsv tsvector, clue_1 tsquery, clue_2 tsquery, clue_3 tsquery, clue_4 tsquery, clue_5 tsquery,
+    clue_6 tsquery, clue_7 tsquery, clue_8 tsquery, weight_1 double precision, weight_2 double precision,
+    weight_3 double precision, weight_4 double precision, weight_5 double precision,
+    weight_6 double precision, weight_7 double precision, weight_8 double precision
+) RETURNS double precision
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN
+    CASE WHEN content_tsv @@ clue_1 THEN weight_1 ELSE 0 END
+    + CASE WHEN content_tsv @@ clue_2 THEN weight_2 ELSE 0 END
+    + CASE WHEN content_tsv @@ clue_3 THEN weight_3 ELSE 0 END
+    + CASE WHEN content_tsv @@ clue_4 THEN weight_4 ELSE 0 END
+    + CASE WHEN content_tsv @@ clue_5 THEN weight_5 ELSE 0 END
+    + CASE WHEN content_tsv @@ clue_6 THEN weight_6 ELSE 0 END
+    + CASE WHEN content_tsv @@ clue_7 THEN weight_7 ELSE 0 END
+    + CASE WHEN content_tsv @@ clue_8 THEN weight_8 ELSE 0 END;
+
+-- What a memory is worth by the weight of its clues. Of memories that have the same clues, a shorter one is a
+-- little better. Rounded, because a sum depends on its order, and equals must be equal.
+CREATE OR REPLACE FUNCTION memory_plugin.search_worth(
+    weight double precision, total double precision, length integer
+) RETURNS double precision
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN round(1e9 * weight / total * (1 - 0.002 * ln(1 + length))) / 1e9;
+
+-- What a memory is worth in the end, between 0 and 1.
 CREATE OR REPLACE FUNCTION memory_plugin.search_score(
     worth double precision, content text, content_tsv tsvector, phrase tsquery, literal text,
     is_question boolean
@@ -65,9 +97,9 @@ CREATE OR REPLACE FUNCTION memory_plugin.search_score(
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
     -- A question is answered rather by what is not a question.
-    worth * CASE WHEN is_question AND content LIKE '%?' THEN 0.9 ELSE 1 END
+    worth * CASE WHEN is_question AND content LIKE '%?' THEN 0.9::double precision ELSE 1 END
     + CASE
-        WHEN phrase IS NOT NULL AND NOT content_tsv @@ phrase THEN 0
+        WHEN phrase IS NOT NULL AND NOT content_tsv @@ phrase THEN 0::double precision
         WHEN literal IS NOT NULL AND strpos(memory_plugin.search_fold(content), literal) > 0 THEN 0.04
         WHEN phrase IS NOT NULL THEN 0.02
         ELSE 0

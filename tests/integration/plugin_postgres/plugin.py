@@ -1,7 +1,9 @@
 """The plugin in this process, on its own database, with a client."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import asyncpg
@@ -10,10 +12,13 @@ from starlette.applications import Starlette
 
 from contract import MemoryClient
 from plugin_postgres.app import create_app
+from plugin_postgres import sql
 from plugin_postgres.database import Database
 from plugin_postgres.schema import SCHEMA
 from plugin_postgres.settings import Settings
 from tests import timeouts
+from tests.conftest import database_url as url_of
+from tests.conftest import execute
 
 
 @asynccontextmanager
@@ -73,3 +78,25 @@ async def pool_connection(database_url: str, **settings: Any) -> AsyncIterator[a
             yield connection
     finally:
         await database.close()
+
+
+@contextmanager
+def filled_database(cluster: str, template: str, rows: str) -> Iterator[str]:
+    """The URL of a database of its own, after the statements of `rows`.
+
+    What they wrote is sorted into the indexes of words: if autovacuum did that later, a search would
+    meanwhile read many entries twice.
+    """
+    name = f"filled_{uuid.uuid4().hex}"
+    execute(cluster, f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+    url = url_of(cluster, name)
+
+    async def fill() -> None:
+        async with pool_connection(url) as connection:
+            await connection.execute("SET statement_timeout = 0")
+            await connection.execute(rows, timeout=300)
+            await connection.fetch(sql.load("sort_in_pending"), 0)
+
+    asyncio.run(fill())
+    yield url
+    execute(cluster, f'DROP DATABASE "{name}" WITH (FORCE)')

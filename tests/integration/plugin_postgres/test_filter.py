@@ -216,3 +216,39 @@ async def test_a_memory_is_found_by_its_new_fields_only_after_it_was_replaced(
     await write(http, "word new", 7, id=key, propagation={"state": "done"})
     assert await find(http, where={"state": "open"}) == set()
     assert await find(http, where={"state": "done"}, query="new") == {"new"}
+
+
+@pytest.mark.parametrize(
+    ("matches", "limit"),
+    [
+        pytest.param("n % 2 = 0", 20, id="enough among the newest"),
+        pytest.param("n = 2500", 20, id="one, and an old one"),
+        pytest.param("n % 30 = 0", 20, id="enough among more of the newest"),
+        pytest.param("n % 60 = 0", 60, id="not enough among more of the newest"),
+        pytest.param("n > 1200", 20, id="many, and none of the newest"),
+        pytest.param("n > 2000 - 10", 20, id="many, and all of them old"),
+        pytest.param("n > 3500", 20, id="none"),
+    ],
+)
+async def test_newest_first_finds_what_matches_wherever_it_is(
+    migrated: str, matches: str, limit: int
+) -> None:
+    rows = f"""
+        INSERT INTO memory_namespaces (name, kind) VALUES ('{HOME}', 'workspace');
+        INSERT INTO memory_records (namespace, content, kind, source, created_at, pin, propagation)
+        SELECT
+            '{HOME}', n::text, 'fact', 'agent', now() - n * interval '1 minute', n % 1000 = 0,
+            jsonb_build_object('wanted', {matches})
+        FROM generate_series(1, 3200) AS n
+    """
+    expected = f"""
+        SELECT n::text AS content FROM generate_series(1, 3200) AS n
+        WHERE {matches} ORDER BY n % 1000 = 0 DESC, n LIMIT {limit}
+    """
+    async with plugin.pool_connection(migrated) as connection:
+        await connection.execute(rows)
+        wanted = [row[0] for row in await connection.fetch(expected)]
+    request = SearchRequest(namespaces=[HOME], where={"wanted": True}, limit=limit)
+    async with plugin.memory_client(migrated) as client:
+        found = (await client.search(request)).memories
+    assert [memory.content for memory in found] == wanted

@@ -82,6 +82,18 @@ async def test_what_was_written_is_merged_once(pending: PendingList, migrated: s
     await connection.close()
 
 
+async def test_the_index_of_families_is_merged_too(pending: PendingList, migrated: str) -> None:
+    connection = await asyncpg.connect(migrated)
+    await connection.execute(INSERT)
+    only_words = await pending.sort_in()
+    await connection.execute(
+        INSERT.replace("team:a", "custom:a:familyone:1").replace("'team')", "'custom')")
+    )
+    assert await pending.sort_in() > only_words
+    assert await pending.sort_in() == 0
+    await connection.close()
+
+
 async def test_one_worker_merges_at_a_time(pending: PendingList, migrated: str) -> None:
     connection = await asyncpg.connect(migrated)
     await connection.execute(INSERT)

@@ -1,8 +1,6 @@
 """On a table that is large enough, every kind of search goes by the index that is meant for it."""
 
-import asyncio
 import json
-import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,7 +13,6 @@ from plugin_postgres import sql, vectors
 from plugin_postgres.commonness import Commonness
 from plugin_postgres.lexicon import Lexicon
 from plugin_postgres.search import find_rows
-from tests.conftest import database_url, execute
 from tests.integration.plugin_postgres import plugin
 
 pytestmark = pytest.mark.anyio
@@ -56,18 +53,8 @@ THREE = ["workspace:1", "workspace:2", "workspace:3"]
 
 @pytest.fixture(scope="module")
 def filled(cluster: str, migrated_template: str) -> Iterator[str]:
-    name = f"plans_{uuid.uuid4().hex}"
-    execute(cluster, f'CREATE DATABASE "{name}" TEMPLATE "{migrated_template}"')
-    url = database_url(cluster, name)
-
-    async def fill() -> None:
-        async with plugin.pool_connection(url) as connection:
-            await connection.execute("SET statement_timeout = 0")
-            await connection.execute(ROWS, timeout=300)
-
-    asyncio.run(fill())
-    yield url
-    execute(cluster, f'DROP DATABASE "{name}" WITH (FORCE)')
+    with plugin.filled_database(cluster, migrated_template, ROWS) as url:
+        yield url
 
 
 async def statements(
@@ -284,6 +271,15 @@ async def test_newest_first_with_a_filter_goes_by_the_index_that_serves_it(
     assert read[index] > 0
     # The three namespaces hold 750 memories, the table 12,000.
     assert sum(read.values()) <= 750 + 2 * 20
+
+
+async def test_newest_first_with_a_filter_that_few_pass_reads_few_of_the_others(
+    filled: str,
+) -> None:
+    # The namespace has 2,250 memories, 40 of which match; one of these is among the newest 200.
+    read = await reads(filled, SearchRequest(namespaces=["workspace:0"], where={"turn": 5}))
+    assert read["memory_records_words"] == 40
+    assert sum(read.values()) <= 200 + 40 + 20
 
 
 async def test_few_embeddings_are_compared_within_their_namespaces(filled: str) -> None:

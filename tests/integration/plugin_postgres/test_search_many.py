@@ -1,7 +1,5 @@
 """A search over very many namespaces finds what a search over the few that matter finds."""
 
-import asyncio
-import uuid
 from collections.abc import Iterator
 
 import pytest
@@ -11,7 +9,6 @@ from plugin_postgres.commonness import Commonness
 from plugin_postgres.lexicon import Lexicon
 from plugin_postgres.rows import memory
 from plugin_postgres.search import find_rows
-from tests.conftest import database_url, execute
 from tests.integration.plugin_postgres import plugin
 from tests.integration.plugin_postgres.test_plans import reads
 
@@ -74,18 +71,8 @@ MIXED = [f"custom:mixed{n}" for n in range(80)]
 
 @pytest.fixture(scope="module")
 def filled(cluster: str, migrated_template: str) -> Iterator[str]:
-    name = f"many_{uuid.uuid4().hex}"
-    execute(cluster, f'CREATE DATABASE "{name}" TEMPLATE "{migrated_template}"')
-    url = database_url(cluster, name)
-
-    async def fill() -> None:
-        async with plugin.pool_connection(url) as connection:
-            await connection.execute("SET statement_timeout = 0")
-            await connection.execute(ROWS, timeout=300)
-
-    asyncio.run(fill())
-    yield url
-    execute(cluster, f'DROP DATABASE "{name}" WITH (FORCE)')
+    with plugin.filled_database(cluster, migrated_template, ROWS) as url:
+        yield url
 
 
 async def found(

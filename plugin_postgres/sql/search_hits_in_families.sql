@@ -1,0 +1,82 @@
+-- Part of a statement: as search_hits, where the namespaces are many and of a few families. A look for a word
+-- then takes one key of each family instead of one of each namespace.
+--
+-- So that this does not read any number of rows, no look reads more than $17. Mostly all that is read is in the namespaces that were asked for, and in living
+-- ones; so that is compared only where $30 says so, and otherwise `met` tells in which it was. $28 asks the
+-- index of families for pinned memories. $1 are the namespaces without $29, which they all begin with:
+-- thousands of names take longer to pass than to look up.
+asked AS MATERIALIZED (
+    SELECT unnest($1::text::text[]) AS ending
+),
+home AS MATERIALIZED (
+    SELECT namespace.name
+    FROM asked
+    CROSS JOIN LATERAL (
+        SELECT living.name
+        FROM memory_plugin.memory_namespaces AS living
+        WHERE
+            living.name = $29::text || asked.ending
+            AND (living.expires_at IS NULL OR living.expires_at > now())
+        OFFSET 0
+    ) AS namespace
+),
+probed AS MATERIALIZED (
+    SELECT look.number, look.clue, memory.*
+    FROM unnest($15::text::tsquery[], $16::text::integer[]) WITH ORDINALITY AS look (keys, clue, number)
+    CROSS JOIN LATERAL (
+        SELECT
+            stored.id, stored.namespace, stored.kind, stored.pin, stored.created_at, stored.expires_at,
+            stored.propagation, stored.content_tsv
+        FROM memory_plugin.memory_records AS stored
+        -- The condition of the index stands here, too: else PostgreSQL does not use it.
+        WHERE
+            stored.namespace LIKE '%:%:%'
+            AND memory_plugin.search_family_keys(
+                stored.namespace, stored.kind, stored.pin, stored.propagation, stored.content_tsv
+            ) @@ look.keys
+        LIMIT $17::bigint
+    ) AS memory
+),
+met AS MATERIALIZED (
+    SELECT
+        is_cut, names,
+        $30::boolean OR cardinality(names) = (
+            SELECT count(*)
+            FROM memory_plugin.memory_namespaces AS living
+            WHERE living.name = ANY(names) AND (living.expires_at IS NULL OR living.expires_at > now())
+        ) AS are_living
+    FROM (
+        SELECT
+            EXISTS (SELECT FROM probed GROUP BY probed.number HAVING count(*) >= $17) AS is_cut,
+            CASE WHEN $30 THEN '{}' ELSE ARRAY(SELECT DISTINCT probed.namespace FROM probed) END AS names
+        OFFSET 0
+    ) AS read
+),
+hit AS MATERIALIZED (
+    SELECT stored.number, stored.clue, stored.id, stored.pin, stored.created_at, stored.content_tsv
+    FROM probed AS stored
+    WHERE
+        CASE
+            WHEN NOT $30 THEN true
+            WHEN NOT starts_with(stored.namespace, $29) THEN false
+            WHEN substr(stored.namespace, length($29) + 1) NOT IN (SELECT asked.ending FROM asked) THEN false
+            ELSE (
+                SELECT living.expires_at IS NULL OR living.expires_at > now()
+                FROM memory_plugin.memory_namespaces AS living
+                WHERE living.name = stored.namespace
+            )
+        END
+        AND (stored.expires_at IS NULL OR stored.expires_at > now())
+        AND ($5::timestamptz IS NULL OR stored.created_at >= $5)
+        AND ($6::timestamptz IS NULL OR stored.created_at < $6)
+-- include: search_filter
+),
+pinned AS (
+    SELECT true AS exist FROM memory_plugin.memory_records AS stored
+    WHERE
+        stored.namespace LIKE '%:%:%'
+        AND memory_plugin.search_family_keys(
+            stored.namespace, stored.kind, stored.pin, stored.propagation, stored.content_tsv
+        ) @@ $28::tsquery
+    LIMIT (SELECT 1)
+)

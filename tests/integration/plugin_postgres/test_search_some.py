@@ -1,0 +1,131 @@
+"""The smaller statement for questions finds what the larger one finds, with the same scores."""
+
+import random
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncpg
+import pytest
+
+from contract import MemoryClient, MemoryWrite, NamespaceUpsert, SearchRequest
+from plugin_postgres import sql
+from plugin_postgres.commonness import Commonness
+from plugin_postgres.lexicon import Lexicon
+from plugin_postgres.search import find_rows
+from tests.integration.plugin_postgres import plugin
+
+pytestmark = pytest.mark.anyio
+
+HOMES = ["workspace:some", "team:some"]
+NAMES = ["Ada", "Grace", "Edsger", "Barbara", "Tony"]
+NAMESPACES = """
+INSERT INTO memory_namespaces (name, kind) SELECT unnest($1::text[]), 'custom'
+"""
+MEMORIES = """
+INSERT INTO memory_records (namespace, content, kind, source, created_at, propagation)
+SELECT
+    namespace, content, CASE WHEN place % 9 = 0 THEN 'summary' ELSE 'fact' END, 'agent',
+    now() - place * interval '1 minute', jsonb_build_object('turn', place % 3)
+FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS memory (namespace, content, place)
+"""
+
+
+def contents(count: int) -> list[str]:
+    generator = random.Random(7)
+    found = []
+    for number in range(count):
+        name, other = generator.sample(NAMES, 2)
+        place = f"harbour{number % 40}" if number % 3 else f"lantern {number % 11}"
+        ending = "?" if number % 5 == 0 else "."
+        found.append(f"{name} went with {other} to the {place} on day {number % 70}{ending}")
+    return found
+
+
+@pytest.fixture
+async def connection(migrated: str) -> AsyncIterator[asyncpg.Connection]:
+    async with plugin.pool_connection(migrated) as connection:
+        await connection.execute(NAMESPACES, HOMES)
+        texts = contents(450)
+        await connection.execute(MEMORIES, [HOMES[n % 5 == 0] for n in range(len(texts))], texts)
+        yield connection
+
+
+async def answer(
+    connection: asyncpg.Connection, request: SearchRequest, *, is_large: bool = False
+) -> tuple[list[Any], list[str]]:
+    """What is found, and by which statements; `is_large` leaves the smaller one out."""
+    used = []
+
+    async def fetch(statement: str, *arguments: object) -> list[Any]:
+        if is_large and statement == sql.load("search_some"):
+            return [(None,) * 10]
+        used.append(statement)
+        return list(await connection.fetch(statement, *arguments))
+
+    found = await find_rows(fetch, Lexicon(), Commonness(), request, request.query, None)
+    return [tuple(row) for row in found], used
+
+
+@pytest.mark.parametrize("homes", [HOMES[:1], HOMES], ids=["one", "two"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        pytest.param("Where did Ada and Grace go with the lantern of harbour3?", id="question"),
+        pytest.param("Did Ada see the lantern?", id="all words are asked for, too"),
+        pytest.param("Tony Barbara lantern zebra quagga?", id="only common words are found"),
+        pytest.param("which of them went to the lanter", id="a beginning"),
+        pytest.param("did Ada walk to the lanterned", id="a beginning that no word has"),
+        pytest.param("Edsger saw Tony at the harbour3", id="a word that is also a beginning"),
+        pytest.param("Ada went with Grace to the harbour4 on day 34", id="as it was written"),
+        pytest.param("zebra quagga okapi?", id="nothing"),
+    ],
+)
+async def test_the_answers_are_the_same(
+    connection: asyncpg.Connection, homes: list[str], query: str
+) -> None:
+    for limit in (3, 20, 100):
+        for options in ({}, {"kinds": ["summary"]}, {"where": {"turn": 1}}):
+            body = {"namespaces": homes, "query": query, "limit": limit, **options}
+            request = SearchRequest.model_validate(body)
+            found, used = await answer(connection, request)
+            expected, _ = await answer(connection, request, is_large=True)
+            assert sql.load("search_some") in used
+            assert sql.load("search_text") not in used
+            assert found == expected
+
+
+async def test_a_memory_that_was_pinned_a_moment_ago_comes_first(client: MemoryClient) -> None:
+    home = HOMES[0]
+    await client.put_namespace(home, NamespaceUpsert(kind="workspace"))
+    for content in contents(60):
+        await client.write(home, MemoryWrite(content=content, kind="fact", source="agent"))
+    asked = SearchRequest(
+        namespaces=[home], query="Which lantern did Ada find with Grace on day 33 or 12?"
+    )
+    assert (await client.search(asked)).memories
+    pinned = MemoryWrite(content="Ada has a lantern", kind="fact", source="agent", pin=True)
+    await client.write(home, pinned)
+    assert (await client.search(asked)).memories[0].content == pinned.content
+
+
+async def test_a_word_that_became_common_a_moment_ago_is_found_all_the_same(
+    connection: asyncpg.Connection,
+) -> None:
+    commonness, used = Commonness(), []
+
+    async def fetch(statement: str, *arguments: object) -> list[Any]:
+        used.append(statement)
+        return list(await connection.fetch(statement, *arguments))
+
+    async def ask() -> list[Any]:
+        request = SearchRequest(
+            namespaces=HOMES[:1], query="Which zebra did Ada and Tony see at harbour3 and harbour4?"
+        )
+        return list(await find_rows(fetch, Lexicon(), commonness, request, request.query, None))
+
+    await ask()
+    texts = [f"A zebra of herd {number}" for number in range(300)]
+    await connection.execute(MEMORIES, [HOMES[0]] * len(texts), texts)
+    used.clear()
+    assert await ask()
+    assert used[-2:] == [sql.load("search_some"), sql.load("search_text")]
