@@ -60,12 +60,14 @@ def hash_key(key: str) -> bytes:
 
 
 def header(scope: Scope, name: bytes) -> str | None:
-    """The first header of that name, which is in lower case."""
-    for given, value in scope["headers"]:
-        if given == name:
-            text: str = value.decode("latin-1")
-            return text
-    return None
+    """The header of that name, which is in lower case; given twice, it must be the same."""
+    values = [value for given, value in scope["headers"] if given == name]
+    if not values:
+        return None
+    if len(set(values)) > 1:
+        raise BadRequest.about(name.decode().title(), "appears twice, with different values")
+    text: str = values[0].decode("latin-1")
+    return text
 
 
 def scheme_of(scope: Scope) -> str:

@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 import orjson
 from starlette.datastructures import FormData, UploadFile
@@ -140,7 +141,7 @@ class Endpoints:
 
     async def delete_session(self, request: Request) -> Response:
         user, _ = await self._user_and_fields(request)
-        name = wire.check(wire.SessionId, request.path_params["session_id"], "session_id")
+        name = wire.check(wire.SessionId, _session_id(request), "session_id")
         place = wire.read(wire.Place, dict(request.query_params))
         return _deleted(await self._deletion.delete_session(user, place, name))
 
@@ -149,7 +150,8 @@ class Endpoints:
         if request.headers.get("content-type", "").lower().startswith("multipart/"):
             return await self._upload_form(request)
         fields = await _object(request)
-        user = await self._users.authenticate(await self._given(request.scope, fields))
+        given = await self._given(request.scope, fields)
+        user = await self._users.authenticate(given)
         asked = wire.read(wire.TextUpload, fields)
         text = asked.text.encode()
         kind = asked.content_type
@@ -159,8 +161,7 @@ class Endpoints:
             file.write(text)
             file.flush()
             upload = Upload(file, len(text), asked.filename, kind, "utf-8", asked.title)
-            status, resource = await self._resources.upload(user, asked, upload)
-        return _json(resource, status)
+            return await self._keep(given, user, asked, upload)
 
     async def list_resources(self, request: Request) -> Response:
         user, _ = await self._user_and_fields(request)
@@ -211,7 +212,8 @@ class Endpoints:
         try:
             fields = _fields(form)
             files = form.getlist("file")
-            user = await self._users.authenticate(await self._given(request.scope, fields))
+            given = await self._given(request.scope, fields)
+            user = await self._users.authenticate(given)
             asked = wire.read(wire.UploadFields, fields)
             if len(files) != 1 or not isinstance(files[0], UploadFile):
                 raise BadRequest.about("file", "must be one file")
@@ -222,9 +224,19 @@ class Endpoints:
             upload = Upload(
                 file.file, file.size or 0, named.filename, kind, charset_of(kind), asked.title
             )
-            status, resource = await self._resources.upload(user, asked, upload)
+            return await self._keep(given, user, asked, upload)
         finally:
             await form.close()
+
+    async def _keep(
+        self, given: Credentials, user: User, place: wire.Request, upload: Upload
+    ) -> Response:
+        try:
+            status, resource = await self._resources.upload(user, place, upload)
+        except NotFound:
+            # Deleted while its file was read. If the user was, nobody is told what there was.
+            await self._users.authenticate(given)
+            raise
         return _json(resource, status)
 
 
@@ -247,6 +259,16 @@ def _user_id(request: Request) -> str:
     name: str = request.path_params["user_id"]
     if not wire.is_user_id(name):
         raise NotFound("this user does not exist")
+    return name
+
+
+def _session_id(request: Request) -> str:
+    """The session in the path; `BadRequest` for bytes that only a replacement could stand for."""
+    try:
+        unquote_to_bytes(request.scope["raw_path"]).decode()
+    except UnicodeDecodeError:
+        raise BadRequest.about("session_id", "must be UTF-8") from None
+    name: str = request.path_params["session_id"]
     return name
 
 

@@ -3,6 +3,7 @@
 The last line is `{"type": "end", …}`: an export without it was cut off.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any
@@ -19,6 +20,8 @@ from gateway.statements import load
 from gateway.users import User
 from postgres.database import Database
 
+_LOOKS = 20
+_PAUSE_SECONDS = 0.05
 _KINDS = ("user", "session", "message", "memory", "resource")
 _CUT = "the memory plugin cannot list all memories of a session; some are missing"
 _DOWN = "the memory plugin did not answer; some memories are missing"
@@ -37,6 +40,7 @@ class Export:
     async def lines(self) -> AsyncIterator[bytes]:
         user = {"user_id": self._user.user_id, "created_at": format_time(self._user.created_at)}
         yield self._line("user", user)
+        await self._let_complete()
         last = 0
         while sessions := await self._database.fetch(load("export_sessions"), self._user.id, last):
             for session in sessions:
@@ -51,6 +55,16 @@ class Export:
         if self._reason is not None:
             end["reason"] = self._reason
         yield orjson.dumps(end) + b"\n"
+
+    async def _let_complete(self) -> None:
+        """Wait a moment for flushes that have answered: until they are complete, messages stay.
+
+        What takes longer is one that is still under way, or waits for the plugin.
+        """
+        for _ in range(_LOOKS):
+            if not await self._database.fetchval(load("is_behind"), self._user.id):
+                return
+            await asyncio.sleep(_PAUSE_SECONDS)
 
     async def _session(self, session: Any) -> AsyncIterator[bytes]:
         where = {

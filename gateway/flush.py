@@ -4,6 +4,7 @@
     write      the plugin gets the memories; a repeat replaces, because the ids are the same
     complete   the texts are dropped from the database, and the batch is done
 
+The caller is answered when the plugin has them: what is left then keeps only the lock waiting.
 Whoever dies in between, the batch stays in the database, and the next flush of the session or the
 gateway by itself goes on with it.
 """
@@ -64,6 +65,10 @@ class _Known(NamedTuple):
     key_sha256: bytes
 
 
+class _Outdated(Exception):
+    """Another flush took the messages after they were read and before the lock was there."""
+
+
 class Flush:
     """Brings what was added, and what was uploaded, to the plugin."""
 
@@ -97,11 +102,7 @@ class Flush:
         Without `take`, only what an earlier flush has taken. Raises `Unavailable` when the plugin
         does not take all of it: the rest is remembered.
         """
-        async with self._locks.hold(session) as held:
-            rows = await held.connection.fetch(load("read_session"), session)
-            if not rows:
-                return Taken()  # deleted meanwhile
-            return await self._run(held, session, rows, take=take)
+        return await self._flush_session(session, take=take) or Taken()
 
     async def _flush_known(self, given: Credentials, name: SessionName) -> Taken | None:
         """Flush a session that was flushed before, without asking first which one that is.
@@ -112,12 +113,21 @@ class Flush:
         known = self._known.get(name)
         if known is None or not hmac.compare_digest(known.key_sha256, given.key_sha256):
             return None
-        async with self._locks.hold(known.session) as held:
-            rows = await held.connection.fetch(load("read_session"), known.session)
-            if rows and hmac.compare_digest(rows[0]["key_sha256"], given.key_sha256):
-                return await self._run(held, known.session, rows, take=True)
-        self._known.pop(name, None)
-        return None
+        taken = await self._flush_session(known.session, given)
+        if taken is None:
+            self._known.pop(name, None)
+        return taken
+
+    async def _flush_session(
+        self, session: int, given: Credentials | None = None, *, take: bool = True
+    ) -> Taken | None:
+        """None when the session is gone, or the key of its user is another than the given one."""
+        async with self._locks.hold(session, load("read_session"), session) as held:
+            while True:
+                try:
+                    return await self._run(held, session, given, take=take)
+                except _Outdated:
+                    await held.read_again()
 
     async def _find(self, given: Credentials, name: SessionName) -> int | None:
         """The session of that name, or None; `Unauthorized` for another key than the user's."""
@@ -132,33 +142,40 @@ class Flush:
                 self._known.popitem(last=False)
         return session
 
-    async def _run(self, held: Held, session_id: int, rows: list[Any], *, take: bool) -> Taken:
+    async def _run(
+        self, held: Held, session_id: int, given: Credentials | None, *, take: bool
+    ) -> Taken | None:
+        rows = held.rows
         first = rows[0]
+        if first["id"] is None:
+            return None
+        if given is not None and not hmac.compare_digest(first["key_sha256"], given.key_sha256):
+            return None
         name = SessionName(first["user_id"], first["app_id"], first["project_id"], first["name"])
         session = _Session(session_id, name, first["namespace"], first["is_new"])
         batch: Batch | None = None
         if take and first["number"] is not None:
             try:
-                batch = await self._take(session, rows)
+                batch = await self._take(held, session)
             except ForeignKeyViolationError:
                 return Taken()  # deleted in this moment
             except NotNullViolationError:
-                # The lock was lost with its connection, and another flush has taken the messages.
-                raise Unavailable("another flush took these messages; try again") from None
+                raise _Outdated from None
         elif not first["is_behind"]:
             return Taken()
         if batch is not None and len(batch.memories) < _MOST_AT_ONCE and not first["is_behind"]:
             return await self._bring_batch(held, session, batch, len(rows))
         return await self._bring(held, session)
 
-    async def _take(self, session: _Session, rows: list[Any]) -> Batch:
-        """Record what is taken, durably and on its own connection, before the plugin is called."""
+    async def _take(self, held: Held, session: _Session) -> Batch:
+        """Record durably what is taken, before the plugin is called."""
+        rows = held.rows
         batch = Batch(uuid4(), session.name)
         messages = [
             Message(row["role"], row["sender_id"], row["sent_at"], row["content"]) for row in rows
         ]
         batch.add_turns(messages, ask=self._models.finds_facts)
-        await self._database.execute(
+        await held.connection.execute(
             load("take_batch"),
             session.id,
             batch.id,
@@ -177,7 +194,7 @@ class Flush:
         if len(written) < len(waiting):
             return await self._bring(held, session)  # some were refused: each is looked at again
         # With the end of the lock, in one commit: after a crash the batch is brought once more.
-        await held.let_go(f"SELECT complete_batch({session.id:d}, '{batch.id}');")
+        held.end_with(f"SELECT complete_batch({session.id:d}, '{batch.id}')")
         self._numbers.memories_written.inc(len(written))
         return Taken(messages, len(waiting))
 
@@ -193,13 +210,7 @@ class Flush:
             is_new = is_new and not written
             # One that the plugin refuses does not hold up the others.
             refused += [it.id for it in waiting if it.id not in written]
-            marks = load("mark_written"), session.id, list(written)
-            # The last one goes with the lock. The others would keep rows locked for as long as the
-            # plugin takes.
-            if is_last and not refused:
-                done = await held.connection.fetchrow(*marks)
-            else:
-                done = await self._database.fetchrow(*marks)
+            done = await held.connection.fetchrow(load("mark_written"), session.id, list(written))
             if done is not None:
                 total += Taken(done["message_count"], done["memory_count"])
             self._numbers.memories_written.inc(len(written))

@@ -158,11 +158,12 @@ async def _store(connection: asyncpg.Connection, adds: list[_Add]) -> list[int |
         (owner, key_sha256, *session[1:], session.new_namespace())
         for owner, key_sha256, session in places
     ]
-    stored = await connection.fetch(load("add_messages"), sessions, list(fresh.values()))
-    new = set(map(tuple, stored))
-    known = {place for place, _ in new}
+    told: Any = await connection.fetchrow(load("add_messages"), sessions, list(fresh.values()))
+    valid = set(told["places"])
+    # If none are named, all were new.
+    new = fresh.keys() if told["stored"] is None else set(map(tuple, told["stored"]))
     return [
-        count - len(new.intersection(own)) if place in known else Unauthorized()
+        count - sum(it in new for it in own) if place in valid else Unauthorized()
         for place, count, own in asked
     ]
 

@@ -21,6 +21,7 @@ from contract import (
     ContractViolation,
     MemoryClient,
     MemoryKind,
+    MemoryPluginError,
     MemorySource,
     MemoryWrite,
     NamespaceUpsert,
@@ -43,7 +44,7 @@ _WRITES_AT_ONCE = 100
 _SINGLE_WRITES_AT_ONCE = 8
 _SEARCHES_AT_ONCE = 8
 # What one search names: as many as the reference plugin takes. In more parts it costs more in all.
-_MOST_NAMESPACES = 1_000
+_MOST_NAMESPACES = 5_000
 
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -88,8 +89,8 @@ class Plugin:
     async def is_up(self) -> bool:
         try:
             health = await self._client.health(timeout=_HEALTH_SECONDS)
-        except (Unavailable, ContractViolation, BadRequest, NotFound):
-            return False
+        except MemoryPluginError:
+            return False  # also one that answers and wants another token
         return health.status == "ok"
 
     async def write(

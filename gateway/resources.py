@@ -80,10 +80,12 @@ class Resources:
         is_known = known is not None
         if known is None or known["error"] is not None:
             chunks, error = await self._read(upload, kind)
-            async with self._database.transaction() as connection:
-                is_known = await self._keep(
-                    connection, user, place, _Read(upload, kind, sha256, chunks, error)
-                )
+            # A user or a resource that is deleted in this moment is not there to be referred to.
+            with suppress(asyncpg.ForeignKeyViolationError):
+                async with self._database.transaction() as connection:
+                    is_known = await self._keep(
+                        connection, user, place, _Read(upload, kind, sha256, chunks, error)
+                    )
             known = await self._find_same(user, place, sha256)
         if known is not None and known["is_pending"]:
             await self._bring(known["session"])

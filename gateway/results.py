@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import orjson
+
 from contract import format_time
 from gateway.names import resource_uri
 
@@ -26,4 +28,4 @@ def raw(row: Any) -> dict[str, Any]:
     shown = {"type": row["type"], "created_at": format_time(row["created_at"])}
     if row["edited_at"] is not None:
         shown["edited_at"] = format_time(row["edited_at"])
-    return {**shown, **(row["extra"] or {})}
+    return {**shown, **orjson.loads(row["extra"] or "{}")}

@@ -2,7 +2,8 @@
 
 Of what a small statement costs, the way to the database and its commit are the larger part, and a
 round shares them. Who comes alone goes at once. But clients that were answered together come back
-together: the first of them waits a moment for the others, who would else wait for its whole round.
+together: the first of them waits for the others, who would else wait for its whole round, as long
+as one of them comes every moment.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ Outcome = TypeVar("Outcome")
 
 _LARGEST = 500
 _MOMENT_SECONDS = 0.001
+_MOST_MOMENTS = 4
 
 
 class Rounds(Generic[Item, Outcome]):
@@ -60,18 +62,23 @@ class Rounds(Generic[Item, Outcome]):
             self._waiting.clear()
 
     async def _let_come_back(self) -> None:
-        """Wait a moment for those of the last round, if it has only just ended."""
+        """Wait for those of the last round, if it has only just ended."""
         loop = asyncio.get_running_loop()
-        is_over = loop.time() - self._ended_at > _MOMENT_SECONDS
-        if is_over or len(self._waiting) >= self._expected:
+        if loop.time() - self._ended_at > _MOMENT_SECONDS:
             return
-        self._all_back = loop.create_future()
-        timer = loop.call_later(_MOMENT_SECONDS, _tell, self._all_back)
-        try:
-            await self._all_back
-        finally:
-            timer.cancel()
-            self._all_back = None
+        come = 0
+        for _ in range(_MOST_MOMENTS):
+            # All are back, or in the last moment nobody came.
+            if len(self._waiting) >= self._expected or len(self._waiting) == come:
+                return
+            come = len(self._waiting)
+            self._all_back = loop.create_future()
+            timer = loop.call_later(_MOMENT_SECONDS, _tell, self._all_back)
+            try:
+                await self._all_back
+            finally:
+                timer.cancel()
+                self._all_back = None
 
     async def _run_one(self, these: list[tuple[Item, "asyncio.Future[Outcome]"]]) -> None:
         try:

@@ -18,7 +18,7 @@ from gateway.wire import NARROWEST_FIRST, ScopeName, SearchRequest
 from postgres.database import Database
 
 # Some may be deleted, or have the text of another: then there must be more to take from.
-_SPARE = 4
+_SPARE = 2
 _QUERY_BEGIN = 600
 _QUERY_END = 200
 _WORD = re.compile(r"\w+")

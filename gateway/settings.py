@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import ClassVar
+from urllib.parse import urlsplit
 
 from contract import Address
 from postgres.settings import DatabaseSettings
@@ -47,13 +48,35 @@ class Settings(PluginSettings, DatabaseSettings, ServerSettings):
 
     def check(self) -> None:
         super().check()
-        token = self.admin_token
-        if token is not None and not (token.isascii() and token.isprintable() and token.strip()):
-            raise BadSetting("--admin-token must be printable ASCII")
+        for flag, secret in (
+            ("--admin-token", self.admin_token),
+            ("--llm-api-key", self.llm_api_key),
+            ("--embed-api-key", self.embed_api_key),
+        ):
+            if secret is not None and not _fits_a_header(secret):
+                raise BadSetting(f"{flag} must be printable ASCII")
         if (self.llm_url is None) != (self.llm_model is None):
             raise BadSetting("--llm-url and --llm-model must be set together")
         if (self.embed_url is None) != (self.embed_model is None):
             raise BadSetting("--embed-url and --embed-model must be set together")
+        for flag, url in (("--llm-url", self.llm_url), ("--embed-url", self.embed_url)):
+            if url is not None and not _is_web_address(url):
+                raise BadSetting(
+                    f"{flag} must be an http or https URL, such as http://127.0.0.1:11434/v1"
+                )
+
+
+def _fits_a_header(secret: str) -> bool:
+    return secret.isascii() and secret.isprintable() and bool(secret.strip())
+
+
+def _is_web_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - raises for a port that is not a number
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 SETTINGS = settings_of(Settings)

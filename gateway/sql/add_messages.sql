@@ -1,5 +1,5 @@
--- Messages of several sessions at once; returns those that were not known, and for a session without
--- such messages a row all the same. Nothing for a session whose user has another key.
+-- Messages of several sessions at once; returns the places of the sessions, without those whose user
+-- has another key, and the messages that were not known, unless that are all: the usual answer is short.
 --
 -- $1 are the sessions, made where they do not exist. Each message of $2 names the place of its session
 -- among them. Sessions are locked in one order, so that two of these never wait for each other.
@@ -37,6 +37,8 @@ fresh AS (
     ON CONFLICT (session, digest) DO NOTHING
     RETURNING session, digest
 )
-SELECT place.place, fresh.digest
-FROM place
-LEFT JOIN fresh ON fresh.session = place.id
+SELECT
+    ARRAY(SELECT place FROM place) AS places,
+    CASE WHEN (SELECT count(*) FROM fresh) < cardinality($2) THEN
+        ARRAY(SELECT (place.place, fresh.digest) FROM fresh JOIN place ON place.id = fresh.session)
+    END AS stored

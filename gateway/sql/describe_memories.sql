@@ -7,11 +7,10 @@ SELECT
 FROM users
 LEFT JOIN LATERAL (
     SELECT
-        memories.id::text, memories.type, memories.created_at, memories.edited_at, memories.extra,
-        sessions.name, sessions.is_resource
-    FROM unnest($3::uuid[]) AS found (id)
-    JOIN memories USING (id)
+        memories.id::text, memories.type, memories.created_at, memories.edited_at,
+        memories.extra::text, sessions.name, sessions.is_resource
+    FROM memories
     JOIN sessions ON sessions.id = memories.session AND sessions.owner = users.id
-    WHERE memories.deleted_at IS NULL
+    WHERE memories.id = ANY($3::uuid[]) AND memories.deleted_at IS NULL
 ) AS memory ON true
 WHERE users.user_id = $1 AND users.key_sha256 = $2 AND users.deleted_at IS NULL

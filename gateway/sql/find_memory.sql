@@ -1,5 +1,5 @@
 SELECT
-    memory.id, memory.session, memory.type, memory.created_at, memory.edited_at, memory.extra,
+    memory.id, memory.session, memory.type, memory.created_at, memory.edited_at, memory.extra::text,
     users.user_id, session.app_id, session.project_id, session.name, session.namespace,
     session.is_stored
 FROM memories AS memory

@@ -1,7 +1,7 @@
 -- Fix what a flush takes: from here on the batch $2 of the session $1 is brought to the plugin,
 -- whoever dies. $3 are the messages' numbers, $4 is the session's last_message_at as it was read: an
--- add since then has made a new one. Where another flush has taken some of them, because the lock of this
--- one was lost with its connection, it fails: message_count must not be null.
+-- add since then has made a new one. Where another flush has taken some of them, after they were read
+-- and before the lock was there, it fails: message_count must not be null.
 WITH taken AS (
     -- All of them have a content. To say so leaves out what earlier flushes took, however long the chat is.
     UPDATE messages SET batch = $2

@@ -1,4 +1,4 @@
-SELECT id, type, created_at, extra, text
+SELECT id, type, created_at, text
 FROM memories
 WHERE session = $1 AND text IS NOT NULL AND deleted_at IS NULL AND id <> ALL($3::uuid[])
 ORDER BY batch, position

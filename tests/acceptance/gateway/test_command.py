@@ -95,8 +95,12 @@ def test_ruling_2_a_unix_socket_is_this_machine(tmp_path: Path) -> None:
     [
         (["--llm-url=http://127.0.0.1:1/v1"], "--llm-model"),
         (["--embed-model=x"], "--embed-url"),
+        (["--llm-url=127.0.0.1:11434/v1", "--llm-model=x"], "--llm-url"),
+        (["--embed-url=http://host:port/v1", "--embed-model=x"], "--embed-url"),
         (["--idle-flush=-1"], "--idle-flush"),
         (["--admin-token=ü"], "--admin-token"),
+        (["--embed-api-key=ü"], "--embed-api-key"),
+        (["--plugin-token=ü"], "--plugin-token"),
     ],
 )
 def test_invalid_settings_are_reported_in_one_line(

@@ -18,6 +18,7 @@ class Switchboard(httpx.AsyncBaseTransport):
 
     plugin: ExamplePlugin
     is_down: bool = False
+    wants_a_token: bool = False
     loses_answers: bool = False
     refuses: Callable[[str], bool] = lambda _: False
     requests: list[str] = field(default_factory=list)
@@ -34,6 +35,8 @@ class Switchboard(httpx.AsyncBaseTransport):
         self.requests.append(line)
         if self.is_down:
             raise httpx.ConnectError("nobody listens")
+        if self.wants_a_token:
+            return httpx.Response(401, json={"code": "unauthorized", "message": "a token, please"})
         while self.held is not None and line.startswith(self.held):
             self.arrived.set()
             await asyncio.sleep(0.01)
@@ -46,7 +49,7 @@ class Switchboard(httpx.AsyncBaseTransport):
 
     def reset(self) -> None:
         """Work again."""
-        self.is_down = self.loses_answers = False
+        self.is_down = self.wants_a_token = self.loses_answers = False
         self.refuses = lambda _: False
         self.held = None
         self.arrived.clear()

@@ -6,9 +6,12 @@ from typing import Any
 from urllib.parse import quote
 
 import asyncpg
+import httpx
 import pytest
 
 from contract import Extension
+from gateway.batch import Batch
+from gateway.flush import Flush
 from tests.integration.gateway import people
 from tests.integration.gateway.people import Person, checked, message, turn
 from tests.integration.gateway.plugin import Switchboard, switchboard
@@ -90,6 +93,47 @@ async def test_ruling_18_a_flush_in_flight_brings_nothing_back(
     assert await ann.search("tea") == []
     assert plugin.texts(ann.user_id) == []
     assert plugin.spaces(ann.user_id) == []
+
+
+async def test_ruling_18_a_session_deleted_before_its_flush_takes_anything_has_nothing_to_extract(
+    ann: Person, plugin: Switchboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await ann.add("chat:1", *turn("Talk of tea"))
+    take = Flush._take
+
+    async def late(self: Flush, *arguments: Any) -> Batch:
+        deletion = asyncio.create_task(ann.delete("/sessions/chat:1"))
+        await eventually(lambda: _is_gone(ann, "chat:1"))
+        deletions.append(deletion)
+        return await take(self, *arguments)
+
+    deletions: list[asyncio.Task[httpx.Response]] = []
+    monkeypatch.setattr(Flush, "_take", late)
+    assert (await ann.flush("chat:1"))["status"] == "no_extraction"
+    assert (await deletions[0]).status_code == 204
+    assert plugin.spaces(ann.user_id) == []
+
+
+async def test_ruling_21_what_a_flush_has_answered_for_is_exported_as_memories(
+    store: str, ann: Person, plugin: Switchboard
+) -> None:
+    """It answers when the plugin has them, which is before the messages are dropped."""
+    await ann.add("chat:1", *turn("Talk of tea"))
+    plugin.held = "POST /v1/memories/batch"
+    flush = asyncio.create_task(ann.flush("chat:1"))
+    await plugin.arrived.wait()
+    connection = await asyncpg.connect(store)
+    try:
+        async with connection.transaction():
+            await connection.fetch("SELECT FROM memory_gateway.batches FOR UPDATE")
+            plugin.held = None
+            await flush
+            exporting = asyncio.create_task(export(ann))
+            assert await ann.search("tea")
+    finally:
+        await connection.close()
+    kinds = [line["type"] for line in await exporting]
+    assert kinds == ["user", "session", "memory", "end"]
 
 
 async def _is_gone(person: Person, session: str) -> bool:

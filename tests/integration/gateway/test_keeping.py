@@ -237,6 +237,13 @@ async def test_ruling_26_an_id_in_a_path_that_cannot_exist_is_not_found(
     checked(await ann.get(f"/users/{name}/export"), 403)
 
 
+async def test_ruling_26_a_session_in_a_path_is_utf_8(ann: Person) -> None:
+    await ann.add("\ufffd", message("tea"))
+    for name in ("%FF", "%ED%A0%80"):
+        assert "session_id" in checked(await ann.delete(f"/sessions/{name}"), 400)["message"]
+    assert (await ann.delete("/sessions/%EF%BF%BD")).status_code == 204
+
+
 @pytest.mark.parametrize("user_id", ["", ".", "..", "a b", "a/b", "é", "x" * 129, None, 5, "a\x00"])
 async def test_ruling_26_a_bad_user_id_is_refused(gateway: Gateway, user_id: Any) -> None:
     answer = await gateway.http.post("/users", json={"user_id": user_id})
@@ -260,7 +267,7 @@ async def test_ruling_26_unknown_fields_and_nulls_are_ignored(ann: Person) -> No
         ("PUT", "/memories/add", 405),
         ("DELETE", "/users", 405),
         ("POST", "/health", 405),
-        ("HEAD", "/health", 405),
+        ("HEAD", "/resources", 405),
         ("GET", "/users/x/rotate-key", 405),
         ("PUT", "/resources", 405),
     ],
@@ -274,6 +281,11 @@ async def test_every_refusal_carries_the_envelope(
         checked(answer, status)
     if status == 405:
         assert answer.headers["allow"]
+
+
+async def test_a_load_balancer_may_ask_for_the_health_with_head(gateway: Gateway) -> None:
+    answer = await gateway.http.head("/health")
+    assert (answer.status_code, answer.content) == (200, b"")
 
 
 async def test_ruling_28_large_bodies_are_refused_before_they_are_read(ann: Person) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import psutil
 import pytest
 
+from gateway.resources import Resources
 from tests.integration.gateway import files, people
 from tests.integration.gateway.people import Person, checked
 from tests.integration.gateway.plugin import Switchboard
@@ -214,6 +215,24 @@ async def test_ruling_22_without_the_plugin_a_resource_is_pending(
     there = checked(await ann.get(f"/resources/{made['resource_id']}"), 200)
     assert there == made | {"status": "extracted"}
     assert plugin.texts(ann.user_id) == ["Green tea"]
+
+
+@pytest.mark.parametrize("file", [None, b"Green tea"], ids=["text", "file"])
+async def test_ruling_18_an_upload_of_a_user_who_is_deleted_meanwhile_is_unauthorized(
+    ann: Person, plugin: Switchboard, monkeypatch: pytest.MonkeyPatch, file: bytes | None
+) -> None:
+    read = Resources._read
+
+    async def slowly(self: Resources, *arguments: Any) -> tuple[list[str], str | None]:
+        assert (await ann.delete(f"/users/{ann.user_id}")).status_code == 204
+        return await read(self, *arguments)
+
+    monkeypatch.setattr(Resources, "_read", slowly)
+    if file is None:
+        await ann.upload("Green tea", 401)
+    else:
+        checked(await ann.upload_file("a.txt", file), 401)
+    assert plugin.spaces(ann.user_id) == []
 
 
 async def test_ruling_22_a_text_in_json_is_read_whatever_charset_its_type_names(

@@ -233,6 +233,22 @@ async def test_a_plugin_that_is_down_is_reported(ann: Person, plugin: Switchboar
     )
 
 
+async def test_a_plugin_that_wants_another_token_is_reported_like_one_that_is_down(
+    ann: Person, plugin: Switchboard
+) -> None:
+    await ann.say("chat:1", "I drink tea")
+    plugin.wants_a_token = True
+    health = checked(await ann.http.get("/health"), 200)
+    assert (health["status"], health["backend"]) == ("degraded", "unavailable")
+    await ann.add("chat:1", *turn("I drink water"))
+    for answer in (
+        await ann.post("/memories/search", query="tea", scope=["all_user_memory"]),
+        await ann.post("/memories/flush", session_id="chat:1"),
+        await ann.get(f"/users/{ann.user_id}/export"),
+    ):
+        assert checked(answer, 503)["code"] == "unavailable"
+
+
 async def test_health_says_what_the_gateway_is_made_of(gateway: Gateway) -> None:
     assert checked(await gateway.http.get("/health"), 200) == {
         "status": "ok",

@@ -22,6 +22,10 @@ pytestmark = pytest.mark.anyio
 TOKEN = "admin-token-for-tests"
 
 
+def basic(person: Person) -> str:
+    return "Basic " + base64.b64encode(":".join(person.basic).encode()).decode()
+
+
 def bearer(token: str = TOKEN) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
@@ -47,6 +51,19 @@ async def test_ruling_1_given_twice_they_must_be_the_same(ann: Person, field: st
     form = {**ann.credentials, field: ["another", ann.credentials[field]]}
     answer = await ann.http.post("/resources", data=form, files={"file": ("a.txt", b"Tea")})
     assert field in checked(answer, 400)["message"]
+
+
+async def test_ruling_1_two_headers_must_be_the_same(ann: Person, bob: Person) -> None:
+    own, other = basic(ann), basic(bob)
+    for second, status in ((own, 200), (other, 400)):
+        headers = [("Authorization", own), ("Authorization", second)]
+        checked(await ann.http.get("/resources", headers=headers), status)
+    headers = [("Idempotency-Key", "one"), ("Idempotency-Key", "two")]
+    fields = {"session_id": "chat:1", "messages": [message("tea")]}
+    assert (
+        "Idempotency-Key"
+        in checked(await ann.post("/memories/add", headers, **fields), 400)["message"]
+    )
 
 
 @pytest.mark.parametrize("field", ["user_id", "user_key"])

@@ -1,0 +1,2 @@
+-- Whether a flush or an upload of the user is not complete.
+SELECT EXISTS (SELECT FROM batches JOIN sessions ON sessions.id = batches.session WHERE sessions.owner = $1)
