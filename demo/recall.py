@@ -121,7 +121,8 @@ def main(*, wait: bool = True) -> None:
         story.talk("tuesday", "Which mode should my editor have?")
         story.talk("tuesday", "What is the capital of France?")
         console.print()
-        console.print(f"dashboard: {url}/dashboard/memory (management token: test-management)")
+        console.print(f"dashboard: {url}/dashboard/memory")
+        console.print("management token: test-management")
         if wait:
             console.print("Ctrl-C stops everything")
             with suppress(KeyboardInterrupt):

@@ -2,8 +2,10 @@
 
 import json
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final
 
+from recall.injection import line_of
 from recall.memory import Memory
 from recall.tokens import estimate_tokens
 
@@ -15,21 +17,33 @@ BORDER: Final = "\x00"
 class Candidate:
     """A memory, and what is compared of it.
 
+    All that a request looks at is here, and not in the memory: a request goes through two hundred
+    of them after other processes had the processor, and then each object that it looks into takes
+    longer to fetch than to compare.
+
     `text` is what words are looked for in, in lower case: content, key from `key_at` on, and the
     caller's metadata from `metadata_at` on, with a border behind each. `plain` is the same for
-    contents that differ in case and white space only. `order` is newest first, then by id.
+    contents that differ in case and white space only. `order` is newest first, then by id. `line`
+    is the memory in a block.
     """
 
     memory: Memory
+    id: str = field(init=False)
+    owner: str = field(init=False)
+    updated_at: datetime = field(init=False)
+    expires_at: datetime | None = field(init=False)
     text: str = field(init=False, repr=False)
     key_at: int = field(init=False)
     metadata_at: int = field(init=False)
     plain: str = field(init=False, repr=False)
     tokens: int = field(init=False)
     order: tuple[float, str] = field(init=False)
+    line: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         memory = self.memory
+        self.id, self.owner = memory.id, memory.api_key_id
+        self.updated_at, self.expires_at = memory.updated_at, memory.expires_at
         own = memory.caller_metadata if memory.metadata else None
         content, key = memory.content.lower(), memory.key.lower()
         metadata = json.dumps(own, ensure_ascii=False).lower() if own else ""
@@ -39,3 +53,4 @@ class Candidate:
         self.plain = " ".join(memory.content.casefold().split())
         self.tokens = estimate_tokens(memory.content)
         self.order = (-memory.created_at.timestamp(), memory.id)
+        self.line = line_of(memory.content)

@@ -117,12 +117,11 @@ class Dashboard:
         try:
             owners = list(await self._worker.store.owners())
             runs = await self._worker.runs.shown(asked["owner"])
-            listing = await self._worker.listing(
-                asked["owner"],
-                Selection(type=asked["type"], text=asked["q"] or None),
-                limit=PAGE_SIZE,
-                offset=(asked["page"] - 1) * PAGE_SIZE,
-            )
+            listing = await self._listing(asked)
+            if asked["page"] > listing.pages > 0:
+                # The page is behind the end, such as when its last memories were deleted.
+                asked["page"] = listing.pages
+                listing = await self._listing(asked)
         except StoreUnavailable:
             trouble = "The database does not answer."
         except MemoryPluginError:
@@ -139,6 +138,14 @@ class Dashboard:
             runs=runs,
             bars=_bars(listing),
             links=_links(asked, listing),
+        )
+
+    async def _listing(self, asked: dict[str, Any]) -> Listing:
+        return await self._worker.listing(
+            asked["owner"],
+            Selection(type=asked["type"], text=asked["q"] or None),
+            limit=PAGE_SIZE,
+            offset=(asked["page"] - 1) * PAGE_SIZE,
         )
 
     async def settings(self, request: Request) -> Response:

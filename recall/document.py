@@ -6,17 +6,37 @@ numbers, its escapes or its doubled keys. So the block is put into the client's 
 
 import json
 import re
+from dataclasses import dataclass, field
 from typing import Any
 
-from recall.injection import Edit, Step
+from recall.injection import STAND_IN, Edit, Step
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _DECODER = json.JSONDecoder()
 Span = tuple[int, int]
 
 
+def _inside_string(text: str) -> str:
+    """A text as it is written within a JSON string."""
+    return json.dumps(text)[1:-1]
+
+
+_STAND_IN = _inside_string(STAND_IN)
+
+
 class NotADocument(ValueError):
     """The body is not one JSON object in UTF-8."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A body with a place for the block, which is all that is still missing."""
+
+    before: str = field(repr=False)
+    behind: str = field(repr=False)
+
+    def with_block(self, block: str) -> bytes:
+        return (self.before + _inside_string(block) + self.behind).encode()
 
 
 class Document:
@@ -40,17 +60,23 @@ class Document:
             return self.text[start:end]
         return self.text[start : self._find((name, last))[1]] if last >= 0 else ""
 
-    def edited(self, edit: Edit) -> bytes:
-        """The body with one edit, every other byte as it was."""
+    def opened(self, edit: Edit) -> "Opened":
+        """The body with one edit whose block is `STAND_IN`, every other byte as it was."""
+        (start, end), piece = self._piece(edit)
+        before, behind = piece.split(_STAND_IN)
+        return Opened(self.text[:start] + before, behind + self.text[end:])
+
+    def _piece(self, edit: Edit) -> tuple[Span, str]:
+        """What takes the place of which part of the text."""
         if edit.action == "set":
-            return self._with_field(str(edit.path[0]), edit.value)
+            return self._field(str(edit.path[0]), edit.value)
         start, end = self._find(edit.path)
         text = self.text
         match edit.action:
             case "before":
-                place, piece = start + 1, json.dumps(edit.value)[1:-1]
+                place, piece = start + 1, _inside_string(edit.value)
             case "behind":
-                place, piece = end - 1, json.dumps(edit.value)[1:-1]
+                place, piece = end - 1, _inside_string(edit.value)
             case "first":
                 place, piece = start + 1, json.dumps(edit.value)
                 if text[_skip(text, place)] != "]":
@@ -59,18 +85,14 @@ class Document:
                 place, piece = end - 1, json.dumps(edit.value)
                 if text[_skip(text, start + 1)] != "]":
                     piece = "," + piece
-        return (text[:place] + piece + text[place:]).encode()
+        return (place, place), piece
 
-    def _with_field(self, name: str, value: Any) -> bytes:
-        text = self.text
+    def _field(self, name: str, value: Any) -> tuple[Span, str]:
         if name in self._spans:
-            start, end = self._spans[name][1]
-            return (text[:start] + json.dumps(value) + text[end:]).encode()
-        place = _skip(text, 0) + 1
+            return self._spans[name][1], json.dumps(value)
+        place = _skip(self.text, 0) + 1
         comma = "," if self._spans else ""
-        return (
-            text[:place] + f"{json.dumps(name)}:{json.dumps(value)}{comma}" + text[place:]
-        ).encode()
+        return (place, place), f"{json.dumps(name)}:{json.dumps(value)}{comma}"
 
     def _find(self, path: tuple[Step, ...]) -> Span:
         span = self._spans[str(path[0])][1]

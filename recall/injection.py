@@ -23,6 +23,8 @@ INTRODUCTION: Final = (
 )
 OPENING: Final = "<memory-context>"
 CLOSING: Final = "</memory-context>"
+STAND_IN: Final = "\x00"
+"""Stands for the block in a plan that is made before it."""
 WITHOUT_SYSTEM: Final = frozenset(
     {"o1", "o1-mini", "o1-preview", "glm", "glmt", "glm-cn", "zai", "qianfan"}
 )
@@ -80,9 +82,21 @@ def format_memory_context(memories: Sequence[Any], max_tokens: int | None = None
     contents = [_content(memory) for memory in memories]
     if max_tokens is not None:
         contents = _within(contents, max_tokens)
-    if not contents:
-        return ""
-    return "\n".join([INTRODUCTION, OPENING, *map(_line, contents), CLOSING])
+    return block_of([line_of(content) for content in contents])
+
+
+def block_of(lines: Sequence[str]) -> str:
+    """The block with these lines; "" for none."""
+    return "\n".join([INTRODUCTION, OPENING, *lines, CLOSING]) if lines else ""
+
+
+def line_of(content: str) -> str:
+    """A memory as it stands in the block."""
+    if "<" in content:
+        content = _MARK.sub("&lt;", content)
+    if not content.isprintable():
+        content = _LINE_END.sub("\n  ", content)
+    return "- " + content
 
 
 def inject_memory(
@@ -302,14 +316,6 @@ def _within(contents: list[str], budget: int) -> list[str]:
 
 def _cut(content: str, length: int) -> str:
     return content if len(content) <= length else content[: length - 1] + "…"
-
-
-def _line(content: str) -> str:
-    if "<" in content:
-        content = _MARK.sub("&lt;", content)
-    if not content.isprintable():
-        content = _LINE_END.sub("\n  ", content)
-    return "- " + content
 
 
 def _content(memory: Any) -> str:

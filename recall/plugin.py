@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mappin
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar
 
+import orjson
+
 from contract import (
     CAPABILITIES,
     EXTENSIONS,
@@ -216,8 +218,11 @@ class Plugin:
             return Found.of((await self.scan(selection)).memories[:limit])
         asked = limit if filtered or not selection.where else MAX_LIMIT
         where = selection.where if filtered else {}
+        # As bytes: recall makes no other requests than valid ones, and has asked what is supported.
         answers = await _all(
-            self.client.search_bytes(_search(names, asked, query, vector, where))
+            self.client.search_bytes(
+                orjson.dumps(_search(names, asked, query, vector, where)), secrets=[query or ""]
+            )
             for names in _parts(list(namespaces), MAX_NAMESPACES)
         )
         parts = [self._reader.read(answer, namespaces) for answer in answers]
@@ -287,7 +292,7 @@ class Plugin:
 
     async def newest_rows(self, name: str) -> list[Row]:
         """The newest rows of a namespace."""
-        return (await self.client.search(_search([name], MAX_LIMIT))).memories
+        return (await self.client.search(SearchRequest(**_search([name], MAX_LIMIT)))).memories
 
     async def page(
         self, names: list[str], where: dict[str, str], cursor: str | None, size: int = MAX_PAGE
@@ -389,7 +394,7 @@ def _search(
     query: str | None = None,
     vector: list[float] | None = None,
     where: dict[str, str] | None = None,
-) -> SearchRequest:
+) -> dict[str, Any]:
     asked: dict[str, Any] = {"namespaces": names, "limit": limit}
     if query is not None:
         asked["query"] = query
@@ -397,7 +402,7 @@ def _search(
         asked["embedding"] = vector
     if where:
         asked["where"] = where
-    return SearchRequest(**asked)
+    return asked
 
 
 def _failure(code: str, message: str) -> MemoryPluginError:

@@ -12,12 +12,20 @@ from datetime import datetime
 from contract import MemoryPluginError
 from postgres.errors import StoreUnavailable
 from recall.access import dev_owner
+from recall.candidate import Candidate
 from recall.configuration import Configuration
 from recall.document import Document, NotADocument
 from recall.headers import Wishes
-from recall.injection import OPENING, Format, format_memory_context, has_shape, plan
+from recall.injection import (
+    OPENING,
+    STAND_IN,
+    Format,
+    block_of,
+    format_memory_context,
+    has_shape,
+    plan,
+)
 from recall.keys import looks_like_key
-from recall.memory import Memory
 from recall.retrieval import RetrievalConfig, retrieve
 from recall.store import MemoryStore
 from recall.tokens import estimate_tokens
@@ -52,7 +60,7 @@ class _Ahead:
 
     owner: str
     mark: str
-    found: asyncio.Task[list[Memory]]
+    found: asyncio.Task[list[Candidate]]
 
 
 class Recollection:
@@ -120,6 +128,7 @@ class Recollection:
 
     async def aclose(self) -> None:
         """Wait for what is still being kept."""
+        await asyncio.sleep(0)  # what the last request chose may not be noted yet
         await asyncio.gather(*self._keeping, return_exceptions=True)
 
     async def _look(
@@ -161,29 +170,53 @@ class Recollection:
         self._turns[outcome.turn.digest] = None
         while len(self._turns) > _MAX_TURNS:
             self._turns.popitem(last=False)
+        # While the memories are looked for: nothing but the block is missing then.
+        edit = plan(
+            document.value,
+            STAND_IN,
+            wishes.provider,
+            format=format,
+            placement=configuration.placement,
+            providers=configuration.providers,
+        )
+        opened = None if edit is None else document.opened(edit)
+        found: list[Candidate] | None = None
         if choice is None:
             # Nothing was changed from before the search until the look, so it found what counts.
             if ahead is not None and (ahead.owner, ahead.mark) == (outcome.owner, mark):
                 found = await ahead.found
             else:
                 found = await self._find(outcome.owner, outcome.turn, wishes, configuration)
-            choice = self._choose(found, outcome.turn, configuration, mark)
-        edit = plan(
-            document.value,
-            choice.block,
-            wishes.provider,
-            format=format,
-            placement=configuration.placement,
-            providers=configuration.providers,
-        )
-        if edit is not None:
-            outcome.body = document.edited(edit)
+            choice = _choice(found, configuration)
+        if choice.block and opened is not None:
+            outcome.body = opened.with_block(choice.block)
             outcome.count = len(choice.ids)
             outcome.tokens = estimate_tokens(choice.block)
-            self._usage.accessed(choice.ids)
-        self._usage.looked(
-            outcome.owner, wishes.session_id, found=bool(choice.ids), tokens=outcome.tokens
+        # When the request has gone upstream.
+        asyncio.get_running_loop().call_soon(
+            self._note, outcome, wishes.session_id, choice, mark, found
         )
+
+    def _note(
+        self,
+        outcome: Outcome,
+        session_id: str,
+        choice: Choice,
+        mark: str,
+        found: list[Candidate] | None,
+    ) -> None:
+        """Count the use of memories, and keep a new choice."""
+        if outcome.owner is None or outcome.turn is None:
+            return
+        if outcome.count:
+            self._usage.accessed(choice.ids)
+        self._usage.looked(outcome.owner, session_id, found=bool(choice.ids), tokens=outcome.tokens)
+        if found is not None:
+            task = asyncio.create_task(
+                self._watch.keep(outcome.turn.digest, mark, choice, _first_end(found))
+            )
+            self._keeping.add(task)
+            task.add_done_callback(self._keeping.discard)
 
     def _search_ahead(
         self, owner: str | None, turn: Turn, document: Document, wishes: Wishes
@@ -206,21 +239,9 @@ class Recollection:
 
     async def _find(
         self, owner: str, turn: Turn, wishes: Wishes, configuration: Configuration
-    ) -> list[Memory]:
+    ) -> list[Candidate]:
         config = retrieval_config(configuration, turn.text, wishes.session_id)
-        return (await retrieve(self._store, owner, config)).memories
-
-    def _choose(
-        self, found: list[Memory], turn: Turn, configuration: Configuration, mark: str
-    ) -> Choice:
-        # Several were chosen to fit; one alone may be too long.
-        budget = configuration.effective_max_tokens if len(found) == 1 else None
-        block = format_memory_context(found, budget)
-        choice = Choice(block, tuple(memory.id for memory in found))
-        task = asyncio.create_task(self._watch.keep(turn.digest, mark, choice, _first_end(found)))
-        self._keeping.add(task)
-        task.add_done_callback(self._keeping.discard)
-        return choice
+        return (await retrieve(self._store, owner, config)).candidates
 
     def _give_up(
         self, outcome: Outcome, token: str, wishes: Wishes, error: Exception, name: str
@@ -296,10 +317,19 @@ def _owner(key: KnownKey | None) -> tuple[str | None, bool]:
     return (None, False) if key is None else (key.id, key.disabled)
 
 
-def _first_end(memories: list[Memory]) -> datetime | None:
-    return min((it.expires_at for it in memories if it.expires_at is not None), default=None)
+def _choice(found: list[Candidate], configuration: Configuration) -> Choice:
+    if len(found) == 1:
+        # Several were chosen to fit; one alone may be too long.
+        block = format_memory_context([found[0].memory], configuration.effective_max_tokens)
+    else:
+        block = block_of([one.line for one in found])
+    return Choice(block, tuple([one.id for one in found]))
 
 
-def _is_failure(task: "asyncio.Task[list[Memory]]") -> bool:
+def _first_end(found: list[Candidate]) -> datetime | None:
+    return min([one.expires_at for one in found if one.expires_at is not None], default=None)
+
+
+def _is_failure(task: "asyncio.Task[list[Candidate]]") -> bool:
     """Look at a task that nobody may wait for any more, which else would be complained about."""
     return not task.cancelled() and task.exception() is not None

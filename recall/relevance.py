@@ -30,33 +30,29 @@ class Query:
         points = [0] * len(candidates)
         text = "".join([one.text for one in candidates])
         starts = [0, *accumulate([len(one.text) for one in candidates])]
+        find = text.find
         for word in self.words:
             last_key = -1
-            for place, offset in _places(text, starts, word):
-                one = candidates[place]
+            found = find(word)
+            while found >= 0:
+                if not _is_start(text, found):
+                    # The next start is behind this run of letters: `aaaa` is not looked for at
+                    # every `a`.
+                    end = _WORD_END.search(text, found)
+                    found = -1 if end is None else find(word, end.end())
+                    continue
+                place = bisect_right(starts, found) - 1
+                one, offset = candidates[place], found - starts[place]
                 if offset < one.key_at or offset >= one.metadata_at:
                     points[place] += WORD_IN_TEXT
                 elif place != last_key:
                     points[place] += WORD_IN_KEY
                     last_key = place
+                found = find(word, found + len(word))
         if self._whole is not None:
             for place in _holders(text, starts, candidates, self._whole):
                 points[place] += WHOLE_QUERY
         return points
-
-
-def _places(text: str, starts: Sequence[int], word: str) -> Iterator[tuple[int, int]]:
-    """For each time that something starts with `word`: in which text, and where in it."""
-    found = text.find(word)
-    while found >= 0:
-        if _is_start(text, found):
-            place = bisect_right(starts, found) - 1
-            yield place, found - starts[place]
-            found = text.find(word, found + len(word))
-        else:
-            # The next start is behind this run of letters: `aaaa` is not looked for at every `a`.
-            end = _WORD_END.search(text, found)
-            found = -1 if end is None else text.find(word, end.end())
 
 
 def _holders(

@@ -4,12 +4,13 @@ The proxy, the preview and the MCP search all come through `retrieve`.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final, Literal, TypeVar
 
+from language.embedder import Embedder
 from recall.candidate import Candidate
 from recall.memory import SHARED, Memory, MemoryType, now
 from recall.relevance import Query
@@ -50,8 +51,7 @@ class RetrievalConfig:
     embedding_seconds: float = 5.0
 
 
-# Not frozen: a hundred are made for a request that waits.
-@dataclass(slots=True)
+@dataclass(frozen=True)
 class Ranked:
     """A ranked memory, and why it has this rank."""
 
@@ -70,6 +70,11 @@ class Ranked:
         return self.candidate.tokens
 
 
+# The same while it is ranked, in a form that sorts by itself, the best first: the score, negative;
+# what decides between equals; the memory; its tier, and its scores by vector and by words.
+_Rank = tuple[float, tuple[float, str], Candidate, Tier, float | None, float | None]
+
+
 @dataclass(frozen=True)
 class Resolution:
     """Which way the memories were found."""
@@ -84,16 +89,28 @@ class Resolution:
 class Retrieved:
     """What fits into the budget, best first."""
 
-    ranked: list[Ranked]
+    ranks: Sequence[_Rank]
     resolution: Resolution
 
     @property
+    def candidates(self) -> list[Candidate]:
+        return [rank[2] for rank in self.ranks]
+
+    @property
     def memories(self) -> list[Memory]:
-        return [one.candidate.memory for one in self.ranked]
+        return [one.memory for one in self.candidates]
+
+    @property
+    def ranked(self) -> list[Ranked]:
+        """With the reasons, which are of interest to people only."""
+        return [
+            Ranked(one, -score, tier, by_vector, by_words)
+            for score, _, one, tier, by_vector, by_words in self.ranks
+        ]
 
     @property
     def tokens(self) -> int:
-        return sum(one.tokens for one in self.ranked)
+        return sum(one.tokens for one in self.candidates)
 
 
 def relevance(memory: Any, query: str) -> int:
@@ -147,19 +164,25 @@ async def retrieve(
     cutoff = now() - timedelta(days=config.retention_days)
     if query is None:
         newest = await store.newest(selection, CANDIDATES)
-        listed = map(_recent, filter(_is_alive(cutoff), newest.candidates))
+        listed = [_rank(one, 0, "recent") for one in _alive(newest.candidates, cutoff)]
         return Retrieved(_walk(listed, config), nothing.resolution)
     if config.strategy in ("exact", "recent"):
         by_words = await _by_words(store, selection, query, config, cutoff)
-        return Retrieved(_walk(map(_keyword, by_words), config), nothing.resolution)
+        return Retrieved(_walk(by_words, config), nothing.resolution)
+    if store.embedder is None:
+        by_words = await _by_words(store, selection, query, config, cutoff)
+        reason = "no embedder is configured"
+        return Retrieved(
+            _walk(by_words, config), Resolution(_name(config.strategy), fallback_reason=reason)
+        )
     by_words, (near, resolution) = await _both(
         _by_words(store, selection, query, config, cutoff),
-        _by_vector(store, selection, config, cutoff),
+        _by_vector(store, store.embedder, selection, config, cutoff),
     )
     if near:
         ranked = near if config.strategy == "semantic" else _fuse(by_words, near)
         return Retrieved(_walk(ranked, config), resolution)
-    return Retrieved(_walk(map(_keyword, by_words), config), resolution)
+    return Retrieved(_walk(by_words, config), resolution)
 
 
 async def _selection(
@@ -194,31 +217,29 @@ async def _by_words(
     query: Query,
     config: RetrievalConfig,
     cutoff: datetime,
-) -> list[tuple[int, Candidate]]:
-    """The candidates that have something of the query, the best first, with their points."""
+) -> list[_Rank]:
+    """The candidates that have something of the query, the best first."""
     found: Sequence[Candidate] = ()
     newest: dict[str, tuple[int, Candidate]] = {}
     if config.strategy == "hybrid":
         found, newest = await _both(
-            _found(store, selection, query), _newest(store, selection, query)
+            _found(store, selection, query), _newest(store, selection, query, cutoff)
         )
     else:
         if config.strategy == "semantic":
             found = await _found(store, selection, query)
         if not found:
-            newest = await _newest(store, selection, query)
-    others = [one for one in found if one.memory.id not in newest]
-    scored = newest | _scored(query, others)
+            newest = await _newest(store, selection, query, cutoff)
+    by_id = {one.id: one for one in found}
+    others = _alive([one for id_, one in by_id.items() if id_ not in newest], cutoff)
+    scored = [*zip(query.scores(others), others, strict=True)]
+    scored += [it for id_, it in newest.items() if it[0] or id_ in by_id]
     # What the plugin found counts, whatever recall makes of its words.
-    counting = {one.memory.id for one in found}
-    is_alive = _is_alive(cutoff)
-    ranked = [
-        (score or 1, one)
-        for id_, (score, one) in scored.items()
-        if (score or id_ in counting) and is_alive(one)
+    ranks: list[_Rank] = [
+        (-(points or 1), one.order, one, "keyword", None, points or 1) for points, one in scored
     ]
-    ranked.sort(key=_order)
-    return ranked
+    ranks.sort()
+    return ranks
 
 
 async def _found(store: MemoryStore, selection: Selection, query: Query) -> Sequence[Candidate]:
@@ -229,24 +250,21 @@ async def _found(store: MemoryStore, selection: Selection, query: Query) -> Sequ
 
 
 async def _newest(
-    store: MemoryStore, selection: Selection, query: Query
+    store: MemoryStore, selection: Selection, query: Query, cutoff: datetime
 ) -> dict[str, tuple[int, Candidate]]:
     """The newest by their ids, with their points: they mostly come before what a search finds."""
-    return _scored(query, (await store.newest(selection, CANDIDATES)).candidates)
-
-
-def _scored(query: Query, candidates: Sequence[Candidate]) -> dict[str, tuple[int, Candidate]]:
-    scores = query.scores(candidates)
-    return {one.memory.id: (score, one) for one, score in zip(candidates, scores, strict=True)}
+    newest = _alive((await store.newest(selection, CANDIDATES)).candidates, cutoff)
+    return {one.id: (points, one) for points, one in zip(query.scores(newest), newest, strict=True)}
 
 
 async def _by_vector(
-    store: MemoryStore, selection: Selection, config: RetrievalConfig, cutoff: datetime
-) -> tuple[list[Ranked], Resolution]:
+    store: MemoryStore,
+    embedder: Embedder,
+    selection: Selection,
+    config: RetrievalConfig,
+    cutoff: datetime,
+) -> tuple[list[_Rank], Resolution]:
     strategy = _name(config.strategy)
-    embedder = store.embedder
-    if embedder is None:
-        return [], Resolution(strategy, fallback_reason="no embedder is configured")
     if not await store.plugin.keeps_vectors():
         return [], Resolution(strategy, fallback_reason="the plugin keeps no vectors")
     source = {"embedding_source": "remote", "embedding_model": embedder.model}
@@ -262,48 +280,42 @@ async def _by_vector(
     near = [
         (one, score)
         for one, score in zip(nearest.candidates, nearest.scores, strict=True)
-        if one.memory.updated_at >= cutoff
+        if one.updated_at >= cutoff
     ]
     if not near:
         reason = "no memory has a vector of this model"
         return [], Resolution(strategy, **source, fallback_reason=reason)
     best = max(score for _, score in near)
-    ranked = [
-        Ranked(one, score, "vector", vec_score=score) for one, score in near if score >= best / 2
+    ranks = [
+        _rank(one, score, "vector", by_vector=score) for one, score in near if score >= best / 2
     ]
-    return ranked, Resolution(strategy, **source)
+    return ranks, Resolution(strategy, **source)
 
 
-def _fuse(by_words: list[tuple[int, Candidate]], by_vector: list[Ranked]) -> list[Ranked]:
+def _fuse(by_words: list[_Rank], by_vector: list[_Rank]) -> list[_Rank]:
     """Reciprocal rank fusion: what ranks high in either list ranks high."""
     fused: dict[str, float] = {}
-    known: dict[str, Ranked] = {}
-    for one_list in (map(_keyword, by_words), by_vector):
-        for rank, one in enumerate(one_list, 1):
-            fused[one.memory.id] = fused.get(one.memory.id, 0.0) + 1 / (RANK_CONSTANT + rank)
-            known.setdefault(one.memory.id, one)
-    vectors = {one.memory.id: one.vec_score for one in by_vector}
-    ranked = [
-        Ranked(
-            one.candidate,
-            fused[id_],
-            "hybrid-rrf",
-            vec_score=vectors.get(id_),
-            fts_score=one.fts_score,
-        )
-        for id_, one in known.items()
-    ]
-    return sorted(ranked, key=lambda one: _order((one.score, one.candidate)))
+    known: dict[str, _Rank] = {}
+    for ranks in (by_words, by_vector):
+        for place, rank in enumerate(ranks, 1):
+            id_ = rank[2].id
+            fused[id_] = fused.get(id_, 0.0) + 1 / (RANK_CONSTANT + place)
+            known.setdefault(id_, rank)
+    vectors = {rank[2].id: rank[4] for rank in by_vector}
+    return sorted(
+        _rank(one, fused[id_], "hybrid-rrf", by_vector=vectors.get(id_), by_words=points)
+        for id_, (_, _, one, _, _, points) in known.items()
+    )
 
 
-def _walk(ranked: Iterable[Ranked], config: RetrievalConfig) -> list[Ranked]:
+def _walk(ranks: Sequence[_Rank], config: RetrievalConfig) -> list[_Rank]:
     """Each content once, at most `limit`, as far as the budget goes; at least one."""
     budget = min(max(config.max_tokens, 1), MAX_BUDGET)
     seen: set[str] = set()
-    kept: list[Ranked] = []
+    kept: list[_Rank] = []
     used = 0
-    for one in ranked:
-        candidate = one.candidate
+    for rank in ranks:
+        candidate = rank[2]
         if candidate.plain in seen:
             continue
         if config.limit is not None and len(kept) == config.limit:
@@ -312,16 +324,20 @@ def _walk(ranked: Iterable[Ranked], config: RetrievalConfig) -> list[Ranked]:
         if used > budget and kept:
             break
         seen.add(candidate.plain)
-        kept.append(one)
+        kept.append(rank)
         if used > budget:
             break
     return kept
 
 
-def _is_alive(cutoff: datetime) -> Callable[[Candidate], bool]:
-    """Whether a candidate has not expired now, and was last changed at the cutoff or later."""
+def _alive(candidates: Iterable[Candidate], cutoff: datetime) -> list[Candidate]:
+    """Those that have not expired now, and were last changed at the cutoff or later."""
     moment = now()
-    return lambda one: one.memory.updated_at >= cutoff and one.memory.is_live(moment)
+    return [
+        one
+        for one in candidates
+        if one.updated_at >= cutoff and (one.expires_at is None or one.expires_at > moment)
+    ]
 
 
 async def _both(
@@ -338,18 +354,15 @@ async def _both(
         raise
 
 
-def _recent(candidate: Candidate) -> Ranked:
-    return Ranked(candidate, 0, "recent")
-
-
-def _keyword(scored: tuple[int, Candidate]) -> Ranked:
-    score, candidate = scored
-    return Ranked(candidate, score, "keyword", None, score)
-
-
-def _order(scored: tuple[float, Candidate]) -> tuple[float, tuple[float, str]]:
-    score, candidate = scored
-    return (-score, candidate.order)
+def _rank(
+    one: Candidate,
+    score: float,
+    tier: Tier,
+    *,
+    by_vector: float | None = None,
+    by_words: float | None = None,
+) -> _Rank:
+    return (-score, one.order, one, tier, by_vector, by_words)
 
 
 def _name(strategy: Strategy) -> str:

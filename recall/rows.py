@@ -26,9 +26,7 @@ _END = b"}]}"
 _SCORE = b',"score":'
 
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
-_ID_LENGTH = 36
-_NUMBER = re.compile(rb"(?:0|[1-9][0-9]*)\.[0-9]+")
-_SCORES = re.compile(rb"(?:(?:%b%b)?\n)*" % (_SCORE, _NUMBER.pattern))
+_IN_NUMBERS = b"0123456789."
 _KINDS = frozenset({"fact", "summary", "checkpoint"})
 _SOURCES = frozenset({"agent", "runtime", "user"})
 _TYPES = frozenset(MEMORY_TYPES)
@@ -59,17 +57,6 @@ class Found:
         return [one.memory for one in self.candidates]
 
 
-@dataclass(slots=True)
-class _Row:
-    """A row as it was read: `text` is its JSON behind the opening of its id."""
-
-    text: bytes
-    namespace: str
-    owner: str
-    candidate: Candidate
-    score: float
-
-
 class Reader:
     """Reads answers, and each row once however often it comes.
 
@@ -81,9 +68,9 @@ class Reader:
     def __init__(self, most_bytes: int = 4 * 2**20) -> None:
         self._most_bytes = most_bytes
         self._size = 0
-        # By their ids.
-        self._last: dict[bytes, _Row] = {}
-        self._before: dict[bytes, _Row] = {}
+        # By their JSON, without the opening of the id and without the score.
+        self._last: dict[bytes, Candidate] = {}
+        self._before: dict[bytes, Candidate] = {}
 
     def read(self, body: bytes, owners: Mapping[str, str]) -> Found:
         """The memories of an answer; `owners` has the owner of each namespace.
@@ -100,48 +87,39 @@ class Reader:
         the answer is a list of them; if one is not, the answer is read another way."""
         if not (body.startswith(_BEGINNING) and body.endswith(_END)):
             raise _Unusual
-        rows: list[_Row] = []
-        tails: list[bytes] = []
-        known = self._last
-        for piece in body[len(_BEGINNING) : -len(_END)].split(_BETWEEN):
-            row = known.get(piece[:_ID_LENGTH])
-            if (
-                row is None
-                or not piece.startswith(row.text)
-                or row.owner != owners.get(row.namespace)
-            ):
-                row = self._row(piece, owners)
-                known = self._last
-            rows.append(row)
-            tails.append(piece[len(row.text) :])
-        if not _SCORES.fullmatch(b"\n".join(tails) + b"\n"):
-            # A row begins like a known one and goes on: the next time it is read anew.
-            self._last, self._size = {}, 0
-            raise _Unusual
-        scores = [
-            float(tail[len(_SCORE) :]) if tail else row.score
-            for row, tail in zip(rows, tails, strict=True)
-        ]
-        return Found([row.candidate for row in rows], scores)
-
-    def _row(self, piece: bytes, owners: Mapping[str, str]) -> _Row:
-        text, _, number = piece.rpartition(_SCORE)
-        if not _NUMBER.fullmatch(number):
-            text = piece
-        id_ = text[:_ID_LENGTH]
-        row = self._before.get(id_)
-        if row is None or row.text != text or row.owner != owners.get(row.namespace):
-            if rb"\u0000" in text:
+        pieces = body[len(_BEGINNING) : -len(_END)].split(_BETWEEN)
+        scores = [0.0] * len(pieces)
+        if _SCORE in body:
+            parts = [piece.rpartition(_SCORE) for piece in pieces]
+            pieces = [text for text, _, _ in parts]
+            numbers = [number for _, _, number in parts]
+            if b"".join(numbers).translate(None, _IN_NUMBERS):
                 raise _Unusual
-            fields = orjson.loads(b'{"id":"%b}' % text)
-            namespace = fields["namespace"]
-            memory, score = _read(fields, owners)
-            row = _Row(text, namespace, owners[namespace], Candidate(memory), score)
-        self._last[id_] = row
+            scores = list(map(float, numbers))
+        known = self._last.get
+        candidates = [known(text) or self._candidate(text, owners) for text in pieces]
+        if not {one.owner for one in candidates}.issubset(owners.values()):
+            raise _Unusual
+        return Found(candidates, scores)
+
+    def _candidate(self, text: bytes, owners: Mapping[str, str]) -> Candidate:
+        """A row that was not among those used last."""
+        one = self._before.get(text) or _candidate(text, owners)
+        self._last[text] = one
         self._size += len(text)
         if self._size > self._most_bytes:
             self._before, self._last, self._size = self._last, {}, 0
-        return row
+        return one
+
+
+def _candidate(text: bytes, owners: Mapping[str, str]) -> Candidate:
+    if rb"\u0000" in text:
+        raise _Unusual
+    row = orjson.loads(b'{"id":"%b}' % text)
+    if "score" in row:
+        raise _Unusual
+    memory, _ = _read(row, owners)
+    return Candidate(memory)
 
 
 def _as_usual(body: bytes, owners: Mapping[str, str]) -> Found:

@@ -311,7 +311,7 @@ class _Connection(asyncio.Protocol):
         if self._ends_with_connection and error is None:
             answer.complete()
         elif self.received:
-            answer.fail(BrokenOff("the upstream ended the response early its answer"))
+            answer.fail(BrokenOff("the upstream ended the response early"))
         else:
             answer.fail(Unreachable("the upstream closed the connection without an answer"))
         answer.wake()

@@ -221,6 +221,16 @@ class TestMemories:
         page.get_by_test_id("prev-page").click()
         expect(page.get_by_test_id("memory-row")).to_have_count(20)
 
+    def test_a_page_behind_the_end_is_the_last_one(self, rest: httpx.Client, owner: str) -> None:
+        for number in range(21):
+            remember(rest, owner, f"k{number:02}")
+        there = {"apiKeyId": owner, "page": "3"}
+        shown = rest.get("/dashboard/memory", params=there).text
+        assert shown.count('data-testid="memory-row"') == 1
+        assert "Page 2 of 2" in shown
+        nobody = rest.get("/dashboard/memory", params={"apiKeyId": f"{owner}-2", "page": "3"}).text
+        assert "No memory matches." in nobody
+
     def test_add_edit_delete(self, page: Page, rest: httpx.Client, owner: str) -> None:
         page.get_by_test_id("add-memory").click()
         form = page.get_by_test_id("memory-form")
@@ -378,11 +388,16 @@ class TestSettings:
             rest.put("/api/settings/memory", json=before)
 
     def test_keys(self, page: Page, rest: httpx.Client, owner: str) -> None:
+        for key in rest.get("/api/keys").json()["keys"]:
+            rest.delete(f"/api/keys/{key['id']}").raise_for_status()
         page.goto("/dashboard/settings")
+        expect(page.locator("#keys")).to_contain_text("No key yet.")
         page.get_by_test_id("key-name").fill(owner)
         page.get_by_test_id("add-key").click()
         expect(page.get_by_test_id("new-key")).to_contain_text("mr_")
         row = page.get_by_test_id("key-row").filter(has_text=owner)
+        expect(row).to_have_count(1)
+        expect(page.locator("#keys")).not_to_contain_text("No key yet.")
         row.get_by_test_id("toggle-key").click()
         expect(row).to_contain_text("disabled")
         page.once("dialog", lambda dialog: dialog.accept())

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from recall.document import Document, NotADocument
 from recall.injection import (
     INTRODUCTION,
+    STAND_IN,
     Edit,
     Format,
     Placement,
@@ -389,10 +390,10 @@ def test_the_bytes_that_go_upstream_say_the_same_and_keep_the_rest(
         document = Document(raw)
     except NotADocument:
         return  # a lone surrogate that was not escaped
-    edit = plan(document.value, BLOCK, format=format, placement=placement)
+    edit = plan(document.value, STAND_IN, format=format, placement=placement)
     if edit is None:
         return
-    edited = document.edited(edit)
+    edited = document.opened(edit).with_block(BLOCK)
     assert json.loads(edited) == inject_memory(request, MEMORY, format=format, placement=placement)
     # Everything is still there, in order: the block was only inserted.
     place = next((i for i, (a, b) in enumerate(zip(raw, edited, strict=False)) if a != b), len(raw))
@@ -406,9 +407,9 @@ def test_numbers_repeated_keys_and_escapes_are_passed_on_unchanged() -> None:
         b'\n "messages" : [ {"role":"user","content":"hi"} ] }'
     )
     document = Document(raw)
-    edit = plan(document.value, BLOCK)
+    edit = plan(document.value, STAND_IN)
     assert edit is not None
-    edited = document.edited(edit)
+    edited = document.opened(edit).with_block(BLOCK)
     start = raw.index(b"[") + 1
     assert edited.startswith(raw[:start])
     assert edited.endswith(raw[start:])
