@@ -45,7 +45,9 @@ CREATE INDEX ON memory_conversations.bench_rows (conversation_id, created_at);
 _FILL = """
 WITH room AS (
     INSERT INTO memory_conversations.groups (id, owner_user_id)
-    SELECT gen_random_uuid(), $1 FROM generate_series(1, $2) RETURNING id
+    -- As the server makes them: those of one owner begin alike.
+    SELECT overlay(gen_random_uuid()::text PLACING left(md5($1), 8) FROM 1 FOR 8)::uuid, $1
+    FROM generate_series(1, $2) RETURNING id
 ),
 member AS (
     INSERT INTO memory_conversations.memberships (group_id, user_id, level)

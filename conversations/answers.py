@@ -8,6 +8,7 @@ import orjson
 from starlette.responses import Response
 
 from conversations.access import Level
+from serving.whole import WholeResponse
 
 
 class Row(Protocol):
@@ -19,6 +20,7 @@ class Row(Protocol):
 
 
 PREVIEW = 200
+_JSON = (b"content-type", b"application/json")
 
 
 def answer(status: int, body: Any) -> Response:
@@ -26,17 +28,14 @@ def answer(status: int, body: Any) -> Response:
     return _Json(status, encode(body))
 
 
-class _Json(Response):
+class _Json(WholeResponse):
     """Starlette's, without the search for headers that are known."""
 
     def __init__(self, status: int, body: bytes) -> None:
         self.status_code = status
         self.body = body
         self.background = None
-        self.raw_headers = [
-            (b"content-length", b"%d" % len(body)),
-            (b"content-type", b"application/json"),
-        ]
+        self.raw_headers = [(b"content-length", b"%d" % len(body)), _JSON]
 
 
 def encode(body: Any) -> bytes:

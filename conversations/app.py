@@ -9,7 +9,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Scope
 
 from contract import Breaker, MemoryClient, MemoryPluginError
 from conversations.access import Access
@@ -114,29 +114,18 @@ def create_app(settings: Settings) -> ASGIApp:
         answer=refusal,
         max_body=settings.max_body,
         lifespan=lifespan,
+        by_raw_path=True,
     )
-    app = ByRawPath(app)
     if settings.origins:
         app = CORSMiddleware(
             app,
             allow_origins=settings.origins,
             allow_methods=["GET", "POST", "PATCH", "DELETE"],
             allow_headers=["authorization", "content-type", "last-event-id"],
+            expose_headers=["retry-after"],
             max_age=3600,
         )
     return app
-
-
-class ByRawPath:
-    """Routes by the path as it was sent: an encoded slash in a user id does not split it."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            scope["path"] = scope["raw_path"].decode("latin-1")
-        await self._app(scope, receive, send)
 
 
 def refusal(error: Exception, _scope: Scope) -> Response | None:

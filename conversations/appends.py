@@ -55,7 +55,7 @@ class _Append:
 
     @property
     def size(self) -> int:
-        return sum(len(draft.content) for draft in self.drafts)
+        return sum([len(draft.content) for draft in self.drafts])
 
 
 class Appends:
@@ -71,6 +71,8 @@ class Appends:
         self._rounds = Rounds(self._work, lambda: bool(self._ready), _AT_ONCE)
         self._waited_for = asyncio.Semaphore(_WAITED_FOR)
         self._waits: set[asyncio.Task[None]] = set()
+        # Looked up once: that asks the system for the process id.
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def add(
         self, conversation: UUID, drafts: list[Draft], asker: str | None = None
@@ -110,18 +112,23 @@ class Appends:
     ) -> list[dict[str, Any]]:
         if self._waiting >= _MAX_WAITING:
             raise Unavailable("too many messages are waiting to be stored")
-        done = asyncio.get_running_loop().create_future()
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+        done: asyncio.Future[list[dict[str, Any]]] = self._loop.create_future()
         self._waiting += 1
-        queue = self._queues.setdefault(conversation, deque())
-        queue.append(_Append(conversation, drafts, asker, done))
-        if len(queue) == 1 and conversation not in self._under_way:
-            self._ready.append(conversation)
+        append = _Append(conversation, drafts, asker, done)
+        queue = self._queues.get(conversation)
+        if queue is not None:
+            queue.append(append)
+        else:
+            self._queues[conversation] = deque((append,))
+            if conversation not in self._under_way:
+                self._ready.append(conversation)
         self._rounds.start()
         try:
-            rows: list[dict[str, Any]] = await done
+            return await done
         finally:
             self._waiting -= 1
-        return rows
 
     async def _work(self) -> None:
         group = self._take()

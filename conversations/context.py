@@ -32,7 +32,7 @@ class Context:
             channel = choose(channel, ("HISTORY", "MEMORY"), "channel", any_case=True)
         with_summary = asked.choice("summaries", ("latest", "none"), "latest") != "none"
         tail = asked.flag("tail")
-        after = await self._sequence(call.conversation, asked.uuid("afterMessageId"))
+        after, seen = await self._after(call.conversation, asked.uuid("afterMessageId"))
         summary, covered = None, 0
         if channel == "MEMORY":
             covered = END - 1
@@ -51,6 +51,7 @@ class Context:
             call.agent,
             epoch,
             summary,
+            seen,
         )
         more = len(rows) > limit and not tail
         rows = rows[:limit]
@@ -63,13 +64,16 @@ class Context:
         }
         return answer(200, body)
 
-    async def _sequence(self, conversation: UUID, after: UUID | None) -> int:
+    async def _after(self, conversation: UUID, after: UUID | None) -> tuple[int, int]:
+        """The number of the message, and the number up to which a summary has been seen."""
         if after is None:
-            return 0
+            return 0, 0
         row = (await on_path(self._database, conversation, [after])).get(after)
         if row is None:
             raise BadRequest("afterMessageId", "must be a message on the path")
-        return int(row["sequence"])
+        number = int(row["sequence"])
+        # A summary does not replace memory: where it covers some last, it comes after that.
+        return number, number - 1 if row["channel"] == "MEMORY" else number
 
     async def _summary(self, conversation: UUID, own: bool) -> tuple[UUID | None, int]:
         """The summary that counts, and the number of the last message it covers."""

@@ -1,4 +1,7 @@
-"""Cursors of lists that are ordered by a time, newest first, and then by an id."""
+"""Cursors of lists that are ordered by a time, newest first, and then by an id.
+
+A cursor begins with a mark of its list, of three bytes, and is of no use in another one.
+"""
 
 import base64
 import binascii
@@ -14,16 +17,18 @@ START = (datetime(9999, 1, 1, tzinfo=UTC), UUID(int=0))
 """The place before the first of a list."""
 
 
-def make_cursor(moment: datetime, key: UUID) -> str:
+def make_cursor(mark: bytes, moment: datetime, key: UUID) -> str:
     """A place in a list that is ordered by a time and an id."""
     micros = (moment - _EPOCH) // timedelta(microseconds=1)
-    return base64.urlsafe_b64encode(struct.pack(">q", micros) + key.bytes).decode()
+    return base64.urlsafe_b64encode(struct.pack(">3sq", mark, micros) + key.bytes).decode()
 
 
-def read_cursor(cursor: str, field: str) -> tuple[datetime, UUID]:
+def read_cursor(mark: bytes, cursor: str, field: str) -> tuple[datetime, UUID]:
     try:
         packed = base64.b64decode(cursor, altchars=b"-_", validate=True)
-        (micros,) = struct.unpack(">q", packed[:8])
-        return _EPOCH + timedelta(microseconds=micros), UUID(bytes=packed[8:])
+        found, micros = struct.unpack(">3sq", packed[:11])
+        if found != mark:
+            raise ValueError("a cursor of another list")
+        return _EPOCH + timedelta(microseconds=micros), UUID(bytes=packed[11:])
     except (ValueError, binascii.Error, struct.error, OverflowError):
         raise BadRequest(field, "must be the nextCursor of the previous page") from None

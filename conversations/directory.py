@@ -13,12 +13,13 @@ from conversations.answers import answer, nothing
 from conversations.calls import Call
 from conversations.cursors import START, make_cursor, read_cursor
 from conversations.errors import BadRequest, Conflict, NotFound, Unavailable
-from conversations.ids import find_uuid, new_id
+from conversations.ids import find_uuid, new_id, random_id
 from conversations.statements import load
 from postgres.database import Database
 
 MODES = ("all", "roots", "latest-fork")
 MAX_QUERY = 1000
+_MARK = b"con"
 _ATTEMPTS = 5
 _DELETE_SECONDS = 60
 
@@ -50,7 +51,7 @@ class Directory:
         data = [answers.conversation_summary(row, row["level"]) for row in rows[:limit]]
         following = None
         if len(rows) > limit:
-            following = make_cursor(rows[limit - 1]["updated_at"], rows[limit - 1]["id"])
+            following = make_cursor(_MARK, rows[limit - 1]["updated_at"], rows[limit - 1]["id"])
         return answer(200, answers.page(data, following))
 
     async def _place(self, after: str | None, user: str) -> tuple[datetime, UUID]:
@@ -59,7 +60,7 @@ class Directory:
             return START
         key = find_uuid(after)
         if key is None:
-            return read_cursor(after, "after")
+            return read_cursor(_MARK, after, "after")
         moment = await self._database.fetchval(load("place_in_list"), key, user)
         if moment is None:
             raise BadRequest("after", "must be a cursor, or the id of a conversation in the list")
@@ -75,7 +76,7 @@ class Directory:
             row = await self._database.fetchrow(
                 load("create_conversation"),
                 key,
-                new_id(),
+                random_id(),
                 call.user,
                 title,
                 (title or "").casefold(),

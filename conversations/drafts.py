@@ -18,15 +18,15 @@ _TITLE = 40
 
 
 class Draft(NamedTuple):
-    """A message on its way into a conversation; it is stored as the columns say."""
+    """A message on its way into a conversation; after the text it is as the columns say."""
 
+    text: str
     id: UUID
     role: str
     channel: str
     visibility: str
     content: str
     is_list: bool
-    text: str
     metadata: str | None = None
     user: str | None = None
     agent: str | None = None
@@ -40,35 +40,21 @@ class Draft(NamedTuple):
 
     @property
     def preview(self) -> str | None:
-        return self.text[:PREVIEW] or None if self.is_visible else None
+        """What a list shows of its conversation, if users see it."""
+        return self.text[:PREVIEW] or None
 
     @property
     def title(self) -> str | None:
         """What a conversation without a title takes from its first user message."""
-        if not self.is_visible or self.role != "user":
-            return None
         return " ".join(self.text[: 40 * _TITLE].split())[:_TITLE] or None
 
     def in_epoch(self, epoch: int) -> "Draft":
         return self._replace(epoch=epoch)
 
-    def row(self, conversation: UUID, further: int) -> tuple[Any, ...]:
-        """A message for append_messages.sql, at an offset from the first one there."""
-        return (
-            self.id,
-            conversation,
-            further,
-            self.role,
-            self.channel,
-            self.visibility,
-            self.content,
-            self.is_list,
-            self.metadata,
-            self.user,
-            self.agent,
-            self.parent,
-            self.epoch,
-        )
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """A message for append_messages.sql."""
+        return self[1:]
 
     def stored(self, conversation: UUID, sequence: int, at: datetime) -> dict[str, Any]:
         """The row that it has become."""
@@ -182,16 +168,17 @@ def _draft(
 ) -> Draft:
     metadata = fields.metadata()
     is_list = not isinstance(content, str)
+    # Without names, which would double what it takes to make one.
     return Draft(
-        id=fields.uuid("id") or new_id(),
-        role=role,
-        channel=channel,
-        visibility=visibility,
-        content=content if isinstance(content, str) else exact.dumps(content),
-        is_list=is_list,
-        text=text_of(content),
-        metadata=None if metadata is None else exact.dumps(metadata),
-        user=user,
-        agent=agent,
-        parent=parent,
+        text_of(content),
+        fields.uuid("id") or new_id(),
+        role,
+        channel,
+        visibility,
+        content if isinstance(content, str) else exact.dumps(content),
+        is_list,
+        None if metadata is None else exact.dumps(metadata),
+        user,
+        agent,
+        parent,
     )

@@ -146,7 +146,7 @@ class Fields:
             exact.check_text(value, field)
             if not value.strip():
                 raise BadRequest(field, "must not be blank")
-            size = len(value.encode()) + 2 if value.isascii() else len(exact.dumps(value).encode())
+            size = len(value) + 2 if value.isascii() else len(exact.dumps(value).encode())
         elif lists and isinstance(value, list):
             check_parts(value, field)
             size = len(exact.dumps(value).encode())
@@ -229,7 +229,7 @@ def is_user(value: str) -> bool:
     """Whether this can be a user id: 1 to 255 characters, not blank, no control characters."""
     if not 1 <= len(value) <= MAX_USER_ID or not value.strip():
         return False
-    return _NOT_IN_USERS.search(value) is None
+    return value.isprintable() or _NOT_IN_USERS.search(value) is None
 
 
 def read_user(value: str, field: str) -> str:

@@ -10,7 +10,9 @@ _BEFORE = 60
 def excerpt(text: str, headline: str | None, query: str) -> str | None:
     """At most 300 characters; PostgreSQL's headline where it marks a word, else our own."""
     if headline is not None and _MARK in headline:
-        return _cut(headline)
+        first = headline.index(_MARK)
+        # PostgreSQL counts words: one that is very long may fill the excerpt before the first mark.
+        return _cut(headline if first <= MAX_EXCERPT // 2 else headline[first - _BEFORE :])
     found = _find(text, query)
     if found is None:
         return text[:MAX_EXCERPT].strip() or None

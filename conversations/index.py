@@ -43,6 +43,8 @@ _BUSY = 200.0
 _REST = 9.0
 # A round that waits for a slow plugin or embedder takes no more of the machine for that.
 _LONGEST_REST = 10.0
+# How soon a rest ends when the appends do.
+_LOOK_SECONDS = 0.5
 _ELSEWHERE_SECONDS = 2.0
 _LONGEST_PAUSE = 5.0
 _NAMESPACES_KNOWN = 100_000
@@ -69,6 +71,22 @@ class _Entry:
 def rest_after(seconds: float) -> float:
     """How long to leave the machine to appends after a round that took that long."""
     return min(max(_IDLE_SECONDS, _REST * seconds), _LONGEST_REST)
+
+
+class _Arrivals:
+    """How fast the outbox fills."""
+
+    def __init__(self, connection: asyncpg.Connection) -> None:
+        self._connection = connection
+        self._newest = 0
+        self._looked = 0.0
+
+    async def rate(self) -> float:
+        """Rows in a second since this was asked last."""
+        before, since = self._newest, self._looked
+        self._newest = await self._connection.fetchval(load("newest_in_outbox"))
+        self._looked = time.monotonic()
+        return (self._newest - before) / max(self._looked - since, 1e-9)
 
 
 class Index:
@@ -109,11 +127,11 @@ class Index:
     async def _work(self, connection: asyncpg.Connection) -> None:
         away_until = 0.0
         pause = _IDLE_SECONDS
-        newest, looked = 0, 0.0
+        arrivals = _Arrivals(connection)
         while True:
             began = time.monotonic()
             # Asked of the connection that has the lock: when that is gone, so is the lock.
-            await connection.execute(load("add_words"), _ROWS, None, None)
+            await connection.execute(load("add_words", leave_out="of-user"), _ROWS)
             rows: list[asyncpg.Record] = []
             if began >= away_until:
                 rows = await connection.fetch(load("take_outbox"), _ROWS, _BYTES)
@@ -127,12 +145,13 @@ class Index:
                     pause = min(pause * 2, _LONGEST_PAUSE)
                     away_until = time.monotonic() + pause
                     rows = []
-            before, newest = newest, await connection.fetchval(load("newest_in_outbox"))
-            now = time.monotonic()
-            is_busy = newest - before > _BUSY * (now - looked)
-            looked = now
-            if is_busy:
-                await asyncio.sleep(rest_after(now - began))
+            ended = time.monotonic()
+            rate = await arrivals.rate()
+            if rate > _BUSY:
+                until = ended + rest_after(ended - began)
+                while rate > _BUSY and (left := until - time.monotonic()) > 0:
+                    await asyncio.sleep(min(left, _LOOK_SECONDS))
+                    rate = await arrivals.rate()
             elif not rows:
                 await asyncio.sleep(_IDLE_SECONDS)
 

@@ -1,7 +1,7 @@
 """Where messages go: the arguments of the statement that appends them."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
@@ -9,59 +9,62 @@ from conversations.access import Level
 from conversations.drafts import Draft
 
 WRITES = Level.WRITER
+# Between the names of those who ask; a user id has no control characters.
+_BETWEEN = "\x1f"
+_NOTHING: tuple[Any, ...] = (None,) * 7
 
 
-@dataclass(slots=True)
 class _Place:
-    """What becomes of one conversation: how many messages, and what they change about it."""
+    """What becomes of one conversation: its messages, and what they change about it."""
 
-    conversation: UUID
-    count: int = 0
-    is_visible: bool = False
-    has_user_message: bool = False
-    preview: str | None = None
-    title: str | None = None
-    askers: list[str] = field(default_factory=list)
+    __slots__ = ("askers", "conversation", "drafts")
 
-    def add(self, draft: Draft) -> None:
-        self.count += 1
-        if not draft.is_visible:
-            return
-        self.is_visible = True
-        self.preview = draft.preview
-        if draft.role == "user":
-            self.has_user_message = True
-            if self.title is None:
-                self.title = draft.title
+    def __init__(self, conversation: UUID) -> None:
+        self.conversation = conversation
+        self.drafts: list[Draft] = []
+        self.askers: list[str] = []
 
-    def row(self) -> tuple[Any, ...]:
-        """A conversation for append_messages.sql."""
-        title = self.title
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Its messages for append_messages.sql."""
+        changes = self._changes()
+        for further, draft in enumerate(self.drafts):
+            yield self.conversation, further, *changes, *draft.columns
+            changes = _NOTHING
+
+    def _changes(self) -> tuple[Any, ...]:
+        newest: Draft | None = None
+        has_user_message = False
+        title: str | None = None
+        for draft in self.drafts:
+            if draft.is_visible:
+                newest = draft
+                if draft.role == "user":
+                    has_user_message = True
+                    title = title or draft.title
         return (
-            self.conversation,
-            self.count,
-            self.is_visible,
-            self.has_user_message,
-            self.preview,
+            len(self.drafts),
+            newest is not None,
+            has_user_message,
+            None if newest is None else newest.preview,
             title,
             None if title is None else title.casefold(),
-            self.askers,
+            _BETWEEN.join(self.askers),
         )
 
 
 def arguments(appends: Iterable[tuple[UUID, Sequence[Draft], str | None]]) -> list[Any]:
     """The arguments of append_messages.sql, of messages with their conversations and askers."""
     places: dict[UUID, _Place] = {}
-    rows: list[tuple[Any, ...]] = []
     for conversation, drafts, asker in appends:
         place = places.get(conversation)
         if place is None:
             place = places[conversation] = _Place(conversation)
         if asker is not None and asker not in place.askers:
             place.askers.append(asker)
-        for draft in drafts:
-            rows.append(draft.row(conversation, place.count))
-            place.add(draft)
+        place.drafts += drafts
     # In the order of their ids, in which all workers take the locks.
-    ordered = sorted(places.values(), key=lambda place: place.conversation)
-    return [[place.row() for place in ordered], rows, WRITES, len(ordered)]
+    ordered = sorted(places.values(), key=attrgetter("conversation"))
+    rows: list[tuple[Any, ...]] = []
+    for place in ordered:
+        rows += place.rows()
+    return [rows, WRITES, len(ordered)]

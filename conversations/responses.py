@@ -100,6 +100,8 @@ class Responses:
         events = self._tails.follow(row, call.user, offset)
         # Before the response starts, so that a busy store gives a 503 and not a broken stream.
         first = await anext(events, b"")
+        if call.scope["method"] == "HEAD":
+            await events.aclose()  # nobody gets the rest, so nobody should wait for its end
         rest = until_stopping(call.scope, _continued(first, events))
         return StreamingResponse(rest, media_type="text/event-stream", headers=_STREAM_HEADERS)
 

@@ -30,8 +30,9 @@ from postgres.database import Database
 MAX_QUERY = 1000
 MAX_RESULTS = 100
 MAX_CONVERSATIONS = 100
-# What a plugin can be expected to take in one request.
-_NAMESPACES = 1000
+# What one request names: as many as the reference plugin takes, and what any can be expected to.
+_MOST_NAMESPACES = 5000
+_FEWER_NAMESPACES = 1000
 _PLUGIN_SECONDS = 2.0
 # What was deleted or withdrawn a moment ago, and is still in the plugin.
 _SPARE = 10
@@ -85,6 +86,7 @@ class Search:
         self._database = database
         self._plugin = plugin
         self._embeddings = embeddings
+        self._most_namespaces = _MOST_NAMESPACES
 
     async def search(self, call: Call) -> Response:
         """The best messages that the user may see."""
@@ -185,14 +187,27 @@ class Search:
 
     async def _ask_for(self, question: Question, vector: list[float] | None) -> list[list[Find]]:
         """The answers for all namespaces, in as many requests as that takes."""
+        try:
+            return await self._ask_in_parts(question, vector, self._most_namespaces)
+        except BadRequest:
+            if len(question.namespaces) <= _FEWER_NAMESPACES:
+                raise
+        # Too many names for this plugin, perhaps.
+        found = await self._ask_in_parts(question, vector, _FEWER_NAMESPACES)
+        self._most_namespaces = _FEWER_NAMESPACES
+        return found
+
+    async def _ask_in_parts(
+        self, question: Question, vector: list[float] | None, size: int
+    ) -> list[list[Find]]:
         names = question.namespaces
         request = SearchRequest(
             namespaces=names[:1], query=question.query, embedding=vector, limit=question.wanted
         )
         # The names are of our own making: checking thousands takes longer than sending them.
         requests = [
-            request.model_copy(update={"namespaces": names[start : start + _NAMESPACES]})
-            for start in range(0, len(names), _NAMESPACES)
+            request.model_copy(update={"namespaces": names[start : start + size]})
+            for start in range(0, len(names), size)
         ]
         bodies = await asyncio.gather(
             *(self._plugin.search_bytes(one, timeout=_PLUGIN_SECONDS) for one in requests)

@@ -42,6 +42,8 @@ class Summaries:
         text = fields.text("summary", MAX_CONTENT)
         if text is None or not text.strip():
             raise fields.refuse("summary", "is required and must not be blank")
+        if len(exact.dumps(text).encode()) > MAX_CONTENT:
+            raise fields.refuse("summary", f"must be at most {MAX_CONTENT} bytes of JSON")
         until, at = fields.uuid("untilMessageId"), fields.time("summarizedAt")
         if until is None:
             raise fields.refuse("untilMessageId", "is required")
@@ -57,8 +59,6 @@ class Summaries:
                 }
             ]
         )
-        if len(content.encode()) > MAX_CONTENT + 1024:
-            raise fields.refuse("summary", f"must be at most {MAX_CONTENT} bytes of JSON")
         draft = Draft(
             id=fields.uuid("id") or new_id(),
             role="agent",

@@ -110,11 +110,14 @@ def checked_subject(subject: Any) -> str:
 
 def bearer(authorization: str) -> str:
     """The token of an `Authorization` header."""
-    scheme, _, token = authorization.strip().partition(" ")
-    if scheme.lower() != "bearer" or not token.strip():
+    scheme, _, rest = authorization.strip().partition(" ")
+    token = rest.strip()
+    if scheme.lower() != "bearer" or not token:
         raise Unauthorized("Authorization: a bearer token is required")
+    if token.isascii():
+        return token
     try:
-        return token.strip().encode("latin-1").decode()
+        return token.encode("latin-1").decode()
     except UnicodeError:
         raise Unauthorized("Authorization: the token must be UTF-8") from None
 

@@ -13,6 +13,7 @@ from conversations.statements import load, one
 from postgres.database import Database
 
 ROLES = ("all", "sender", "recipient")
+_MARK = b"tra"
 
 
 class Transfers:
@@ -60,7 +61,7 @@ class Transfers:
         role = asked.choice("role", ROLES, "all")
         limit = asked.whole("limit", 1, 200, 20)
         after = asked.text("after")
-        moment, key = START if after is None else read_cursor(after, "after")
+        moment, key = START if after is None else read_cursor(_MARK, after, "after")
         rows = await self._database.fetch(
             load("list_transfers"),
             call.user,
@@ -73,7 +74,7 @@ class Transfers:
         data = [answers.transfer(row) for row in rows[:limit]]
         following = None
         if len(rows) > limit:
-            following = make_cursor(rows[limit - 1]["created_at"], rows[limit - 1]["id"])
+            following = make_cursor(_MARK, rows[limit - 1]["created_at"], rows[limit - 1]["id"])
         return answer(200, answers.page(data, following))
 
     async def get(self, call: Call) -> Response:

@@ -1,20 +1,18 @@
 -- The words of messages that have none yet, the oldest first, $1 at most; of the groups of the
--- user $2, or of all; up to the row $3 of the outbox, or all. The lock makes a deletion wait, or be
--- waited for.
+-- user $2 and up to the row $3 of the outbox, or without what is marked of-user, of all. The lock makes
+-- a deletion wait, or be waited for.
 --
 -- The outbox is mostly empty, so PostgreSQL expects it to be, also when thousands wait. Each row is
--- therefore asked for by its id, which leaves no way to read the outbox as a whole for every one.
+-- therefore asked for by its id, which leaves no way to read the outbox as a whole for every one. Of all
+-- there is no other condition than the index has: with one that PostgreSQL expects few rows to meet, it
+-- may read and sort all that wait instead of the first in the index.
 WITH waiting AS MATERIALIZED (
     SELECT id, message_id
     FROM outbox
     WHERE
         NOT has_words
-        AND action = 'write'
-        AND ($3::bigint IS NULL OR id <= $3)
-        AND (
-            $2::text IS NULL
-            OR group_id IN (SELECT group_id FROM memberships WHERE user_id = $2)
-        )
+        AND group_id IN (SELECT group_id FROM memberships WHERE user_id = $2) -- of-user
+        AND id <= $3::bigint -- of-user
     ORDER BY id
     LIMIT $1
 ),

@@ -1,17 +1,21 @@
--- Messages ($2) for the ends of conversations ($1: how many, and what changes there). A conversation
--- is left out when not all of its askers have the level $3. $4 is how many conversations there are. The
--- answer is where the messages of each one begin.
+-- Messages ($1) for the ends of conversations; the first for each one says how many they are, and what
+-- changes there. A conversation is left out when not all of its askers have the level $2. $3 is how many
+-- conversations there are. The answer is where the messages of each one begin.
 --
 -- A conversation that somebody else has locked is left out, too: its messages must not keep those of
 -- the others waiting. Without what is marked only-free it is waited for.
 --
 -- The conversations come in the order of their ids, so that two workers never wait for each other.
 WITH asked AS (
-    SELECT *
-    FROM unnest($1::appended_place[]) AS place
+    SELECT
+        place.conversation_id AS id, place.count, place.is_visible, place.has_user_message,
+        place.preview, place.title, place.title_folded,
+        string_to_array(place.askers, chr(31)) AS askers
+    FROM unnest($1::appended[]) AS place
+    WHERE place.count IS NOT NULL
     -- All of them. Without a limit PostgreSQL prepares for a hundred and may read a whole table; with
     -- one that it knows beforehand, it may plan every append anew.
-    LIMIT (SELECT $4::integer)
+    LIMIT (SELECT $3::integer)
 ),
 locked AS MATERIALIZED (
     SELECT
@@ -30,7 +34,7 @@ locked AS MATERIALIZED (
                 WHERE
                     membership.group_id = stored.group_id
                     AND membership.user_id = ANY(place.askers)
-                    AND membership.level >= $3::smallint
+                    AND membership.level >= $2::smallint
             ) = cardinality(place.askers)
         FOR NO KEY UPDATE
         SKIP LOCKED -- only-free
@@ -38,12 +42,15 @@ locked AS MATERIALIZED (
 ),
 placed AS MATERIALIZED (
     SELECT
-        written.*,
+        written.id, written.conversation_id, written.role, written.channel, written.visibility,
+        written.content, written.is_list, written.metadata, written.user_id, written.agent_id,
+        written.parent_message_id, written.memory_epoch, written.place,
         locked.group_id,
         locked.next_sequence + written.further AS sequence,
         locked.at AS created_at
-    FROM unnest($2::appended_message[]) WITH ORDINALITY AS written (
-        id, conversation_id, further, role, channel, visibility, content, is_list, metadata,
+    FROM unnest($1::appended[]) WITH ORDINALITY AS written (
+        conversation_id, further, count, is_visible, has_user_message, preview, title,
+        title_folded, askers, id, role, channel, visibility, content, is_list, metadata,
         user_id, agent_id, parent_message_id, memory_epoch, place
     )
     JOIN locked ON locked.id = written.conversation_id

@@ -1,7 +1,7 @@
 -- What an agent gets of a path ($1; $2: only the conversation's own) after the number $3, $4 at
 -- most, newest first; without what is marked backward, oldest first: HISTORY after the number $5,
--- MEMORY of the agent $6 in the epoch $7, and the summary $8. Segments are read one after the other,
--- and no further than needed.
+-- MEMORY of the agent $6 in the epoch $7, and the summary $8 if it stands after the number $9.
+-- Segments are read one after the other, and no further than needed.
 WITH
 -- include: segments
 ,
@@ -57,7 +57,7 @@ FROM (
     (
         SELECT *
         FROM messages
-        WHERE id = $8::uuid AND channel = 'SUMMARY' AND sequence > $3::integer
+        WHERE id = $8::uuid AND channel = 'SUMMARY' AND sequence > $9::integer
     )
 ) AS message
 ORDER BY

@@ -1,9 +1,25 @@
 -- A root with its group and owner. No row when the id is known.
+--
+-- The groups of one owner begin alike: a plugin may then look a word up in all of them at once. So the
+-- beginning of $2 gives way to that of another group of the owner, if there is one.
 WITH moment AS MATERIALIZED (
     SELECT clock_timestamp() AS at
 ),
 room AS (
-    INSERT INTO groups (id, owner_user_id, created_at) SELECT $2, $3, at FROM moment
+    INSERT INTO groups (id, owner_user_id, created_at)
+    SELECT
+        coalesce(
+            (
+                SELECT overlay($2::uuid::text PLACING left(other.group_id::text, 8) FROM 1 FOR 8)::uuid
+                FROM memberships AS other
+                WHERE other.user_id = $3 AND other.level = 4
+                ORDER BY other.group_id
+                LIMIT 1
+            ),
+            $2
+        ),
+        $3, at
+    FROM moment
     WHERE NOT EXISTS (SELECT FROM conversations WHERE id = $1)
     RETURNING id
 ),

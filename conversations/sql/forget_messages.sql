@@ -3,5 +3,6 @@
 WITH withdrawn AS (
     DELETE FROM outbox WHERE group_id = $1 AND action = 'write' AND message_id = ANY($2::uuid[])
 )
-INSERT INTO outbox (action, group_id, message_id)
-SELECT 'forget', $1, id FROM unnest($2::uuid[]) AS id
+-- They have words in so far as they wait for none.
+INSERT INTO outbox (action, group_id, message_id, has_words)
+SELECT 'forget', $1, id, true FROM unnest($2::uuid[]) AS id

@@ -126,6 +126,34 @@ def test_ruling_32_continuing_after_any_message(alice: User, bot: Agent) -> None
     assert seen == ["one", "two", "three", "four"]
 
 
+def test_ruling_32_no_page_loses_a_summary_that_covers_memory(alice: User, bot: Agent) -> None:
+    talk = alice.start("one")
+    [memory] = bot.syncs(talk, "remembered")["messages"]
+    alice.say(talk, "two")
+    bot.sums_up(talk, memory["id"], text="so far")
+    rest = [summed("so far", memory["id"]), "two"]
+    assert bot.context(talk) == ["remembered", *rest]
+    first = bot.get(f"{talk.agent}/context?limit=1")
+    assert [it["id"] for it in first["messages"]] == [memory["id"]]
+    after = first["nextAfterMessageId"]
+    assert bot.context(talk, f"?afterMessageId={after}") == rest
+
+
+def test_a_summary_is_as_large_as_content_at_the_most(alice: User, bot: Agent) -> None:
+    talk = alice.start("one")
+    [one] = keys(alice, talk)
+    # In JSON with two quotes, and two bytes a letter.
+    largest = "é" * (2 * 1024 * 1024 - 1)
+    bot.sums_up(talk, one, text=largest)
+    body = {
+        "title": "t",
+        "summary": f"{largest}é",
+        "untilMessageId": one,
+        "summarizedAt": "2026-01-31T10:00:00Z",
+    }
+    assert bot.post(f"{talk.agent}/summaries", body, 400)["details"]["field"] == "summary"
+
+
 def test_ruling_33_sync(alice: User, bot: Agent, other: Agent) -> None:
     talk = alice.start("hello")
     first = bot.syncs(talk, "a", {"content": [{"type": "text", "text": "b"}], "role": "tool"})

@@ -90,6 +90,7 @@ def test_browsers_of_allowed_origins_may_call(address: str) -> None:
         answer = client.get(path, headers={"origin": "https://b.example"})
         assert answer.status_code == 401
         assert answer.headers["access-control-allow-origin"] == "https://b.example"
+        assert answer.headers["access-control-expose-headers"] == "retry-after"
 
 
 def test_no_browser_may_call_by_default(alice: User) -> None:

@@ -159,3 +159,18 @@ def test_ruling_15_a_branch_goes_with_what_is_below_it(alice: User, bob: User) -
     assert bob.get(f"/v1/user/ownership-transfers/{sent['id']}")["conversationId"] == trunk.id
     alice.delete(f"{trunk.user}?scope=branch")
     alice.get(beside.user, 404)
+
+
+def test_groups_of_one_owner_begin_alike_so_that_a_plugin_can_search_them_together(
+    alice: User, bob: User
+) -> None:
+    def groups(user: User) -> list[str]:
+        return [it["conversationGroupId"] for it in pages(user)]
+
+    for _ in range(5):
+        alice.start()
+    bob.start()
+    assert len(set(groups(alice))) == 5
+    [mine] = {group.split("-")[0] for group in groups(alice)}
+    [theirs] = {group.split("-")[0] for group in groups(bob)}
+    assert mine != theirs

@@ -225,6 +225,19 @@ def test_ruling_38_resuming_a_stream(server: Running, alice: User, bot: Agent) -
     assert (part["content"], part["offset"], part["status"]) == ("89", 10, "completed")
 
 
+def test_ruling_38_asked_for_its_head_a_stream_ends_at_once(
+    server: Running, alice: User, bot: Agent
+) -> None:
+    talk = alice.start("hello")
+    bot.records(talk).adds("still talking")
+    limits = httpx.Limits(max_connections=1)
+    with httpx.Client(base_url=server.address, timeout=SECONDS, limits=limits) as client:
+        head = client.head(f"{talk.user}/response", headers=alice.headers)
+        assert head.headers["content-type"].startswith("text/event-stream")
+        # The connection is free for the next request.
+        assert client.get(talk.user, headers=alice.headers).status_code == 200
+
+
 def test_ruling_39_text_reaches_clients_of_every_worker(
     server: Running, alice: User, bot: Agent
 ) -> None:

@@ -159,6 +159,11 @@ def test_ruling_36_highlights(alice: User) -> None:
     assert "**running**" in result["highlights"]
     assert len(result["highlights"]) <= 300
     assert result["highlights"].count("**") % 2 == 0
+    # What was found is in it, also behind a long address.
+    alice.start(f"see https://example.com/{'x' * 400} for badgers")
+    [result] = alice.post(SEARCH, {"query": "badger"}, 200)["data"]
+    assert "**badgers**" in result["highlights"]
+    assert len(result["highlights"]) <= 300
 
 
 ODD = [

@@ -140,6 +140,12 @@ def test_ruling_29_the_list_by_role_and_page(alice: User, bob: User) -> None:
     rest = alice.get(f"{TRANSFERS}?limit=3&after={page['nextCursor']}")
     assert [it["id"] for it in page["data"] + rest["data"]] == newest_first
     assert rest["nextCursor"] is None
+    # A cursor is of its list.
+    conversations = "/v1/user/conversations"
+    for path, other in ((TRANSFERS, conversations), (conversations, TRANSFERS)):
+        cursor = alice.get(f"{path}?limit=1")["nextCursor"]
+        refused = alice.get(f"{other}?after={cursor}", 400)
+        assert refused["details"]["field"] == "after"
     alice.get(f"{TRANSFERS}?role=other", 400)
     alice.get(f"{TRANSFERS}/{uuid.uuid4()}", 404)
     alice.get(f"{TRANSFERS}/x", 404)
