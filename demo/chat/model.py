@@ -15,7 +15,7 @@ _LINES = {
 }
 _OTHERWISE = (
     "I only know a few lines by heart, but I stream them word by word: reload the page while I"
-    " speak, and I go on where I was."
+    " speak, and you will not miss a word."
 )
 
 
