@@ -11,8 +11,8 @@ import httpx
 from starlette.applications import Starlette
 
 from contract import MemoryClient
-from plugin_postgres.app import create_app
 from plugin_postgres import sql
+from plugin_postgres.app import create_app
 from plugin_postgres.database import Database
 from plugin_postgres.schema import SCHEMA
 from plugin_postgres.settings import Settings

@@ -121,6 +121,50 @@ def test_a_signal_before_the_event_loop_exists_stops_the_server_gracefully(
     assert printed_by(tmp_path, STOPPED_BEFORE_THE_LOOP) == ["stopped"]
 
 
+COLLECTING = """
+import gc, os, signal, socket
+import uvicorn
+from serving import workers
+from serving.protocol import Protocol
+
+answered = []
+
+async def app(scope, receive, send):
+    if scope["type"] == "lifespan":
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+        return
+    head = {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]}
+    await send(head)
+    await send({"type": "http.response.body", "body": b"ok"})
+    answered.append(200)
+    if len(answered) == 1:
+        gc.collect()
+        gc.disable()
+    if len(answered) == 100:
+        print(gc.collect(), gc.get_freeze_count() > 1000)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+bound = socket.socket()
+bound.bind(("127.0.0.1", 0))
+bound.listen()
+client = socket.create_connection(bound.getsockname())
+client.sendall(b"GET / HTTP/1.1\\r\\nhost: x\\r\\n\\r\\n" * 100)
+workers.run(
+    uvicorn.Config(app, http=Protocol, loop="uvloop", lifespan="on", log_level="critical"),
+    [bound],
+)
+"""
+
+
+def test_requests_leave_no_cycles_that_the_garbage_collector_would_have_to_find(
+    tmp_path: Path,
+) -> None:
+    assert printed_by(tmp_path, COLLECTING) == ["0 True"]
+
+
 SIGNALLED_WHILE_PYTHON_ENDS = """
 import os, signal
 from contextlib import nullcontext
