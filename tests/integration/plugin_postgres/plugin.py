@@ -84,8 +84,8 @@ async def pool_connection(database_url: str, **settings: Any) -> AsyncIterator[a
 def filled_database(cluster: str, template: str, rows: str) -> Iterator[str]:
     """The URL of a database of its own, after the statements of `rows`.
 
-    What they wrote is sorted into the indexes of words: if autovacuum did that later, a search would
-    meanwhile read many entries twice.
+    What they wrote is merged into the word indexes: while autovacuum does that, a search reads many
+    entries twice.
     """
     name = f"filled_{uuid.uuid4().hex}"
     execute(cluster, f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
