@@ -8,7 +8,7 @@ import orjson
 from starlette.responses import Response
 
 from conversations.access import Level
-from serving.whole import WholeResponse
+from serving.whole import JsonBytes
 
 
 class Row(Protocol):
@@ -20,22 +20,11 @@ class Row(Protocol):
 
 
 PREVIEW = 200
-_JSON = (b"content-type", b"application/json")
 
 
 def answer(status: int, body: Any) -> Response:
     """A JSON answer; times in UTC with `Z`."""
-    return _Json(status, encode(body))
-
-
-class _Json(WholeResponse):
-    """Starlette's, without the search for headers that are known."""
-
-    def __init__(self, status: int, body: bytes) -> None:
-        self.status_code = status
-        self.body = body
-        self.background = None
-        self.raw_headers = [(b"content-length", b"%d" % len(body)), _JSON]
+    return JsonBytes(encode(body), status)
 
 
 def encode(body: Any) -> bytes:

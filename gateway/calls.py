@@ -12,11 +12,10 @@ from starlette.types import Receive, Scope, Send
 
 from gateway import wire
 from gateway.credentials import refuse_in_url
+from serving.whole import JsonBytes
 
 Handler = Callable[[Scope, dict[str, Any]], Awaitable[Mapping[str, Any]]]
 """Takes the scope for its headers, and the fields of the body; what it returns is answered."""
-
-_JSON = (b"content-type", b"application/json")
 
 
 class Call:
@@ -28,9 +27,7 @@ class Call:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         refuse_in_url(scope)
         answer = orjson.dumps(await self._handle(scope, wire.read_object(await _body(receive))))
-        headers = [_JSON, (b"content-length", b"%d" % len(answer))]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": answer})
+        await JsonBytes(answer)(scope, receive, send)
 
 
 async def _body(receive: Receive) -> bytes:
