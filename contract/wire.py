@@ -86,7 +86,10 @@ class Wire:
                 return answer.body
             failure = refusal(answer, hidden)
         # Raised here, outside the handlers: the original exception may contain the token.
-        raise failure
+        try:
+            raise failure
+        finally:
+            del failure  # or it would keep itself, and this request, in memory
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -170,4 +173,7 @@ def read_answer(model: type[AnyModel], body: bytes) -> AnyModel:
         return parse_answer(model, body)
     except BadRequest as error:
         violation = ContractViolation(f"the plugin's answer is not a {model.__name__}: {error}")
-    raise violation
+    try:
+        raise violation
+    finally:
+        del violation  # or it would keep itself, and the answer, in memory

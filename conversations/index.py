@@ -223,9 +223,12 @@ class Index:
             await self._database.execute(load("refuse_outbox"), refused)
         # Those before a failure are done, so that there is progress however often it fails.
         await self._done(written)
-        for end in ends:
-            if isinstance(end, BaseException):
-                raise end
+        failure = next((end for end in ends if isinstance(end, BaseException)), None)
+        if failure is not None:
+            try:
+                raise failure
+            finally:
+                del failure, ends  # or they would keep themselves, and the messages, in memory
 
     async def _write_one(self, entry: _Entry) -> bool:
         """One message, creating the namespace again if needed; whether the plugin accepted it."""

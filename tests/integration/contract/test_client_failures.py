@@ -1,7 +1,9 @@
 """Every failure becomes one of our exceptions and says what went wrong."""
 
 import asyncio
+import gc
 import inspect
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +24,7 @@ from contract import (
     Timeout,
     Unavailable,
 )
-from tests.integration.contract.stub import HEALTH, Reply, Stub, serving
+from tests.integration.contract.stub import HEALTH, Reply, Stub, failure, serving
 
 pytestmark = pytest.mark.anyio
 
@@ -261,3 +263,22 @@ async def test_an_unmapped_exception_would_be_seen() -> None:
     async with MemoryClient(attempts=1, transport=Raising(ZeroDivisionError())) as client:
         with pytest.raises(ZeroDivisionError):
             await client.health()
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [failure(503), Reply(body=b"[]")],
+    ids=["an error", "an answer that breaks the contract"],
+)
+async def test_a_failed_request_does_not_stay_in_memory(stub: Stub, reply: Reply) -> None:
+    failed: weakref.ref[MemoryPluginError] | None = None
+    gc.disable()  # it would find what keeps itself, but late
+    try:
+        try:
+            await search(stub, reply)
+        except MemoryPluginError as error:
+            failed = weakref.ref(error)
+        assert failed is not None
+        assert failed() is None
+    finally:
+        gc.enable()
