@@ -27,8 +27,11 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from serving.exchange import WHOLE, Exchange
 
-# How long after the order to stop a request may still arrive on a connection that was idle.
+# How long after the order to stop a request may still arrive on a connection that was idle: at
+# least so many seconds, and more where the stop may take long. A client that a busy machine stalls
+# for longer than this sends its request into a closed connection.
 _LINGER_SECONDS = 0.5
+_LINGER_SHARE = 0.05
 # How long a client has to notice that an idle connection is closed.
 _CLOSE_SECONDS = 2.0
 # How long a client that was refused may go on sending its body, which nobody reads.
@@ -181,8 +184,7 @@ class Protocol(HttpToolsProtocol):
             self._unanswered[-1].keep_alive = False
         else:
             # The other half is for the answers.
-            half = (self.config.timeout_graceful_shutdown or 0) / 2
-            self._linger(self.loop.time() + half)
+            self._linger(self.loop.time() + self._stop_seconds / 2)
 
     def timeout_keep_alive_handler(self) -> None:
         """Say that no more requests are taken; the client closes, or is closed a little later."""
@@ -237,13 +239,19 @@ class Protocol(HttpToolsProtocol):
             whole[-1].keep_alive = False
         return bool(whole)
 
+    @property
+    def _stop_seconds(self) -> float:
+        """How long the server may take to stop."""
+        return self.config.timeout_graceful_shutdown or 0
+
     def _linger(self, until: float) -> None:
         """Close when no client of this worker has asked for anything for a while.
 
         That one connection is idle says little: on a busy machine its client waits for its turn.
         """
         answered = self.server_state.total_requests
-        self.loop.call_later(_LINGER_SECONDS, self._close_if_quiet, answered, until)
+        seconds = max(_LINGER_SECONDS, self._stop_seconds * _LINGER_SHARE)
+        self.loop.call_later(seconds, self._close_if_quiet, answered, until)
 
     def _close_if_quiet(self, answered: int, until: float) -> None:
         if self._unanswered or self.transport.is_closing():

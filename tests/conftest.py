@@ -1,12 +1,17 @@
 """One real PostgreSQL per test process; a fresh database per test costs a few milliseconds."""
 
 import asyncio
+import gc
+import os
 import shutil
 import signal
+import ssl
+import sys
 import tempfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
@@ -27,6 +32,22 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# Without bytecode, each of the hundreds of processes that the tests start compiles our code anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+# As in pyproject.toml, for the runs of pytest that tests start elsewhere.
+os.environ["PYTEST_ADDOPTS"] = "-p no:langsmith_plugin"
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector thousands of collected tests, which stay until the end.
+
+    Looking at them again and again takes time, and stops this process for longer than a server
+    waits for a client.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def database_url(cluster: str, name: str) -> str:
@@ -59,6 +80,25 @@ def _patience() -> Iterator[None]:
     """A busy database is not down: what runs in this process waits for its health."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("postgres.database._HEALTH_SECONDS", SECONDS)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _certificates_read_once() -> Iterator[None]:
+    """Every HTTP client reads all of them, which takes longer than most tests."""
+    create = ssl.create_default_context
+    read: dict[str, ssl.SSLContext] = {}
+
+    def create_default_context(*arguments: Any, **options: Any) -> ssl.SSLContext:
+        if arguments or set(options) != {"cafile"}:
+            return create(*arguments, **options)
+        file = str(options["cafile"])
+        if file not in read:
+            read[file] = create(cafile=file)
+        return read[file]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl, "create_default_context", create_default_context)
         yield
 
 

@@ -171,6 +171,7 @@ async def test_ruling_22_a_pdf_of_10000_pages_is_read_or_reported_while_others_a
     while not pages.done():
         await bob.say("chat:1", f"Talk of tea number {served}")
         served += 1
+        await asyncio.sleep(0.05)  # most of the processor is for the pages
     assert served > 1
     resource = checked(await pages, 201)
     if resource["status"] == "extracted":

@@ -17,6 +17,7 @@ from recall.protocol import PassingProtocol
 from serving import service
 from serving.protocol import Protocol
 from serving.whole import WholeResponse
+from tests.waiting import pass_time
 
 pytestmark = pytest.mark.anyio
 
@@ -29,11 +30,13 @@ async def listening(
     state: ServerState | None = None,
     app: ASGIApp | None = None,
     kind: type[Protocol] = Protocol,
+    shutdown_timeout: int | None = None,
 ) -> AsyncIterator[int]:
     """The port of a server that answers `ok`, or what `app` does."""
     config = uvicorn.Config(
         app or PlainTextResponse("ok"),
         timeout_keep_alive=keep_alive,
+        timeout_graceful_shutdown=shutdown_timeout,
         interface="asgi3",
         log_config=None,
     )
@@ -133,6 +136,19 @@ async def test_when_the_server_stops_nobody_is_closed_while_others_still_send_re
         assert not idle.is_open()
         busy.protocol._close_if_quiet(answered, until=0)
         assert not busy.is_open()
+
+
+async def test_a_stop_that_may_take_long_waits_longer_for_a_client_that_is_stalled() -> None:
+    state = ServerState()
+    async with (
+        listening(60, state, shutdown_timeout=600) as port,
+        connected(port, state) as client,
+    ):
+        client.protocol.shutdown()
+        pass_time(20)
+        for _ in range(3):  # whatever is due has run
+            await asyncio.sleep(0)
+        assert await client.ask() == b"ok"
 
 
 async def test_only_a_connection_that_has_been_idle_for_long_is_closed() -> None:
