@@ -131,7 +131,7 @@ class Fields:
             return None
         if not isinstance(value, dict):
             raise self.refuse("metadata", "must be a JSON object")
-        exact.check(value, self.name("metadata"))
+        exact.check_texts(value, self.name("metadata"))
         if value and len(exact.dumps(value).encode()) > MAX_METADATA:
             raise self.refuse("metadata", f"must be at most {MAX_METADATA} bytes of JSON")
         return value
@@ -166,7 +166,7 @@ def check_parts(value: list[Any], field: str) -> None:
         place = f"{field}[{index}]"
         if not isinstance(part, dict):
             raise BadRequest(place, "must be a JSON object")
-        exact.check(part, place, depth=1)
+        exact.check_texts(part, place)
         if part.get("type") == "text" and not isinstance(part.get("text"), str):
             raise BadRequest(f"{place}.text", "must be a string")
     if all(part.get("type") == "text" and not part["text"].strip() for part in value):
