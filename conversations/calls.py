@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from conversations import exact
 from conversations.access import Access, Caller, Grant, Level
-from conversations.errors import Forbidden, NotFound, Unauthorized
+from conversations.errors import BadRequest, Forbidden, NotFound, Unauthorized
 from conversations.fields import Fields, Parameters
 from conversations.ids import find_uuid
 from conversations.tokens import Agents, Tokens, bearer
@@ -90,7 +90,7 @@ class Call:
     def parameters(self) -> Parameters:
         return Parameters(QueryParams(self.scope["query_string"]))
 
-    def header(self, name: bytes) -> str | None:
+    def header(self, name: str) -> str | None:
         return _header(self.scope, name)
 
     async def fields(self) -> Fields:
@@ -140,12 +140,12 @@ class Reception:
 
     async def _identify(self, scope: Scope, is_for_agents: bool) -> Caller:
         """The user, the agent, or both that the headers name."""
-        authorization = _header(scope, b"authorization")
+        authorization = _header(scope, "Authorization")
         if not is_for_agents:
             if authorization is None:
                 raise Unauthorized("Authorization: a bearer token is required")
             return Caller(await self._tokens.user(bearer(authorization)))
-        key = _header(scope, b"x-api-key")
+        key = _header(scope, "X-API-Key")
         if key is None:
             if authorization is None:
                 raise Unauthorized("X-API-Key: a known key is required")
@@ -175,12 +175,16 @@ class _Door:
         await response(scope, receive, send)
 
 
-def _header(scope: Scope, name: bytes) -> str | None:
+def _header(scope: Scope, name: str) -> str | None:
+    """The header of that name; given twice, the values must be equal."""
+    wanted = name.lower().encode()
+    found: bytes | None = None
     for key, value in scope["headers"]:
-        if key == name:
-            text: str = value.decode("latin-1")
-            return text
-    return None
+        if key == wanted:
+            if found is not None and found != value:
+                raise BadRequest(name, "appears twice, with different values")
+            found = value
+    return None if found is None else found.decode("latin-1")
 
 
 async def _body(receive: Receive) -> bytes:

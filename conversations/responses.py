@@ -87,7 +87,7 @@ class Responses:
                 return nothing()
             raise NotFound("recording", str(call.conversation))
         field = "offset"
-        last = call.header(b"last-event-id")
+        last = call.header("Last-Event-ID")
         if last:
             field, place = "Last-Event-ID", _place(last, row)
             if place is None and is_stream:
