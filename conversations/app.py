@@ -72,7 +72,8 @@ def create_app(settings: Settings) -> ASGIApp:
         database, text, settings.response_idle_seconds, settings.response_retention_seconds
     )
     tails = Tails(database, text)
-    responses = Responses(recorder, tails, access)
+    tokens = _tokens(settings)
+    responses = Responses(recorder, tails, access, tokens)
     services = Services.on(
         database,
         access,
@@ -80,10 +81,10 @@ def create_app(settings: Settings) -> ASGIApp:
         Search(database, plugin, embeddings),
         None if settings.resumer == "none" else responses,
     )
-    reception = Reception(_tokens(settings), Agents(read_agent_keys(settings.agent_keys)), access)
+    reception = Reception(tokens, Agents(read_agent_keys(settings.agent_keys)), access)
     works = [index.run]
     if settings.resumer != "none":
-        works += [tails.run, responses.sweep]
+        works += [tails.run, tails.watch, responses.sweep]
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -12,10 +13,11 @@ from conversations import answers
 from conversations.access import Access, Level
 from conversations.answers import Row, answer, nothing
 from conversations.calls import Call
-from conversations.errors import BadRequest, Conflict, NotFound
+from conversations.errors import BadRequest, Conflict, NotFound, Unauthorized, Unavailable
 from conversations.exact import check_text
 from conversations.recorder import MAX_RECORDING, Piece, Recorder
-from conversations.tails import Tails
+from conversations.tails import Follower, Tails
+from conversations.tokens import Tokens, bearer
 from serving.stopping import until_stopping
 
 MAX_CHECKED = 1000
@@ -27,10 +29,11 @@ _STREAM_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
 class Responses:
     """Endpoints 20 to 22, 27 and 28."""
 
-    def __init__(self, recorder: Recorder, tails: Tails, access: Access) -> None:
+    def __init__(self, recorder: Recorder, tails: Tails, access: Access, tokens: Tokens) -> None:
         self._recorder = recorder
         self._tails = tails
         self._access = access
+        self._tokens = tokens
 
     async def sweep(self) -> None:
         """Look after recordings that their agents have left."""
@@ -97,13 +100,24 @@ class Responses:
             raise BadRequest(field, f"the recording has {row['length']} characters")
         if not is_stream:
             return await self._whole(call, row, offset)
-        events = self._tails.follow(row, call.user, offset)
+        token = bearer(call.header("Authorization") or "")
+        follower = Follower(call.user, partial(self._is_valid, token))
+        events = self._tails.follow(row, follower, offset)
         # Before the response starts, so that a busy store gives a 503 and not a broken stream.
         first = await anext(events, b"")
         if call.scope["method"] == "HEAD":
             await events.aclose()  # nobody gets the rest, so nobody should wait for its end
         rest = until_stopping(call.scope, _continued(first, events))
         return StreamingResponse(rest, media_type="text/event-stream", headers=_STREAM_HEADERS)
+
+    async def _is_valid(self, token: str) -> bool:
+        try:
+            await self._tokens.user(token)
+        except Unauthorized:
+            return False
+        except Unavailable:
+            return True  # nobody can tell, and it was valid before
+        return True
 
     async def _whole(self, call: Call, row: Row, offset: int) -> Response:
         text = await self._recorder.text.read(row["id"], offset)
