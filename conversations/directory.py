@@ -12,7 +12,7 @@ from conversations.access import Access, Level
 from conversations.answers import answer, nothing
 from conversations.calls import Call
 from conversations.cursors import START, make_cursor, read_cursor
-from conversations.errors import BadRequest, Conflict, NotFound, Unavailable
+from conversations.errors import BadRequest, Conflict, NotFound, Refusal, Unavailable
 from conversations.ids import find_uuid, new_id, random_id
 from conversations.statements import load
 from postgres.database import Database
@@ -89,8 +89,8 @@ class Directory:
             return answer(201, answers.conversation(row, Level.OWNER))
         try:
             grant = await self._access.enter(call.caller, str(key), Level.OWNER)
-        except Exception as error:
-            raise Conflict("id: already used by another conversation") from error
+        except Refusal:
+            raise Conflict("id: already used by another conversation") from None
         return answer(200, await self._read(grant.conversation, grant.level))
 
     async def get(self, call: Call) -> Response:

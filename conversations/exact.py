@@ -5,6 +5,7 @@ A number is kept as the characters it was written with: reading it into a float 
 """
 
 import json
+from codecs import BOM_UTF8
 from typing import Any
 
 import orjson
@@ -50,6 +51,8 @@ def load_body(body: bytes) -> Any:
     except UnicodeDecodeError:
         raise BadRequest("body", "must be JSON in UTF-8") from None
     except json.JSONDecodeError as error:
+        if body.startswith(BOM_UTF8):
+            raise BadRequest("body", "must not begin with a byte order mark") from None
         where = f"{error.msg} at line {error.lineno} column {error.colno}"
         raise BadRequest("body", f"must be JSON ({where})") from None
     except ValueError as error:

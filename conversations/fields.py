@@ -212,7 +212,8 @@ class Parameters:
 
 def choose(value: Any, choices: tuple[str, ...], field: str, *, any_case: bool = False) -> str:
     if isinstance(value, str):
-        given = value.upper() if any_case else value
+        # Outside ASCII, letters such as the dotless i have capitals of ours, too.
+        given = value.upper() if any_case and value.isascii() else value
         if given in choices:
             return given
     raise BadRequest(field, f"must be {', '.join(choices[:-1])} or {choices[-1]}")

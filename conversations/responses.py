@@ -73,7 +73,8 @@ class Responses:
             content=fields.text("content", MAX_RECORDING) or "",
             offset=fields.whole("offset", 0, MAX_RECORDING),
             complete=complete,
-            error=None if error is None or error is False else str(error),
+            # Some clients send an empty one with every piece.
+            error=str(error) if error else None,
         )
         return answer(
             200, answers.recording(await self._recorder.append(call.conversation, key, piece))

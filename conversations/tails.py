@@ -72,10 +72,10 @@ class Tail:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def wait(self) -> bool:
-        """Until something is new; False when nothing was for a while."""
+    async def wait(self, until: float) -> bool:
+        """Wait for something new; False when there is none by that time of the event loop."""
         try:
-            async with asyncio.timeout(_COMMENT_SECONDS):
+            async with asyncio.timeout_at(until):
                 await self._changed.wait()
         except TimeoutError:
             return False
@@ -153,6 +153,9 @@ class Tails:
 
     @staticmethod
     async def _events(tail: Tail, me: Follower, start: int) -> AsyncIterator[bytes]:
+        clock = asyncio.get_running_loop().time
+        # Counted from the last event: a tail also wakes up for what is not sent to me.
+        comment_at = clock() + _COMMENT_SECONDS
         while not tail.is_gone and not me.is_out:
             token = tail.token(start)
             if token is not None:
@@ -161,8 +164,11 @@ class Tails:
             elif tail.is_over:
                 yield tail.end()
                 return
-            elif not await tail.wait():
+            elif await tail.wait(comment_at):
+                continue
+            else:
                 yield COMMENT
+            comment_at = clock() + _COMMENT_SECONDS
 
     async def run(self) -> None:
         """Rounds, for as long as anybody follows anything."""

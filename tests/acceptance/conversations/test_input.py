@@ -57,6 +57,7 @@ def test_ruling_07_a_bad_field_is_named_and_nothing_is_stored(
         (b"[]", "body"),
         (b'"x"', "body"),
         (b'{"content": "x"} trailing', "body"),
+        (b'\xef\xbb\xbf{"content": "x"}', "body"),
     ],
 )
 def test_ruling_07_what_is_not_json_is_refused(alice: User, body: bytes, field: str) -> None:
@@ -64,6 +65,12 @@ def test_ruling_07_what_is_not_json_is_refused(alice: User, body: bytes, field: 
     answer = alice.send("POST", f"{talk.user}/messages", content=body)
     assert answer.status_code == 400
     assert answer.json()["details"]["field"] == field
+
+
+def test_ruling_07_a_byte_order_mark_is_named(alice: User) -> None:
+    answer = alice.send("POST", "/v1/user/conversations", content=b"\xef\xbb\xbf{}")
+    assert answer.status_code == 400
+    assert "byte order mark" in answer.json()["message"]
 
 
 @pytest.mark.parametrize(
@@ -140,6 +147,7 @@ def test_ruling_07_a_bad_parameter_of_the_list_is_named(alice: User, query: str)
         ({"content": "x", "visibility": "nobody"}, "visibility"),
         ({"content": "x", "channel": "SUMMARY"}, "channel"),
         ({"content": "x", "channel": "OTHER"}, "channel"),
+        ({"content": "x", "channel": "h\u0131story"}, "channel"),
         ({"content": "x", "channel": "MEMORY", "visibility": "user"}, "visibility"),
         ({"content": "x", "parentMessageId": "x"}, "parentMessageId"),
         ({"content": "x", "userId": ""}, "userId"),

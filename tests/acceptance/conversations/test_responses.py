@@ -111,6 +111,7 @@ def test_ruling_37_offsets_count_characters(alice: User, bot: Agent) -> None:
         {"content": 5},
         {"complete": "yes"},
         {"error": 5},
+        {"error": []},
     ):
         [field] = body
         refused = bot.post(answer.path, body, 400)
@@ -157,6 +158,14 @@ def test_ruling_37_an_end_can_be_repeated_and_nothing_else(
     assert bot.post(answer.path, {"content": "z", "complete": True}, 409)["details"] == {
         "status": status
     }
+
+
+def test_ruling_37_an_empty_error_is_none(alice: User, bot: Agent) -> None:
+    """Clients whose objects have every field send an empty one with every piece."""
+    talk = alice.start("hello")
+    answer = bot.records(talk)
+    assert answer.adds("a", offset=0, complete=False, error="")["status"] == "in_progress"
+    assert answer.adds("b", offset=1, complete=True, error="")["status"] == "completed"
 
 
 def test_ruling_37_a_response_has_a_largest_size(alice: User, bot: Agent) -> None:
