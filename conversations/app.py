@@ -79,6 +79,7 @@ def create_app(settings: Settings) -> ASGIApp:
         access,
         appends,
         Search(database, plugin, embeddings),
+        text,
         None if settings.resumer == "none" else responses,
     )
     reception = Reception(tokens, Agents(read_agent_keys(settings.agent_keys)), access)

@@ -14,6 +14,7 @@ from conversations.calls import Call
 from conversations.cursors import START, make_cursor, read_cursor
 from conversations.errors import BadRequest, Conflict, NotFound, Refusal, Unavailable
 from conversations.ids import find_uuid, new_id, random_id
+from conversations.recorder import TextLog
 from conversations.statements import load
 from postgres.database import Database
 
@@ -27,9 +28,10 @@ _DELETE_SECONDS = 60
 class Directory:
     """Endpoints 2 to 6."""
 
-    def __init__(self, database: Database, access: Access) -> None:
+    def __init__(self, database: Database, access: Access, text: TextLog) -> None:
         self._database = database
         self._access = access
+        self._text = text
 
     async def list_page(self, call: Call) -> Response:
         """The conversations that the user can see, newest first."""
@@ -130,15 +132,20 @@ class Directory:
             try:
                 async with self._database.transaction() as connection:
                     await connection.execute(f"SET LOCAL statement_timeout = '{_DELETE_SECONDS}s'")
-                    await _delete(connection, call, is_branch)
+                    recordings = await _delete(connection, call, is_branch)
             except asyncpg.ForeignKeyViolationError:
                 continue  # a fork was made below meanwhile
+            if recordings:
+                await self._text.forget(recordings)
             return nothing()
         raise Unavailable("the conversation is being forked; retry the deletion")
 
 
-async def _delete(connection: asyncpg.Connection, call: Call, is_branch: bool) -> None:
-    """Everything that is stored goes now; the search index follows through the outbox."""
+async def _delete(connection: asyncpg.Connection, call: Call, is_branch: bool) -> list[UUID]:
+    """Everything that is stored goes now; the search index follows through the outbox.
+
+    Returns the recordings in progress, whose text may be elsewhere.
+    """
     group = await connection.fetchrow(load("lock_group"), call.conversation)
     if group is None:
         raise NotFound("conversation", str(call.conversation))
@@ -151,14 +158,22 @@ async def _delete(connection: asyncpg.Connection, call: Call, is_branch: bool) -
             load("delete_messages"), [row["id"] for row in everything], timeout=_DELETE_SECONDS
         )
         await connection.execute(load("forget_group"), group["id"])
+        recordings = await _in_progress(connection, [row["id"] for row in everything])
         await connection.execute("DELETE FROM groups WHERE id = $1", group["id"])
-        return
+        return recordings
     gone = [row["id"] for row in branch]
     await connection.fetch(load("lock_conversations"), gone)
     seen = await connection.fetch(load("delete_messages"), gone, timeout=_DELETE_SECONDS)
     await connection.execute(load("forget_messages"), group["id"], [row["id"] for row in seen])
     await connection.execute(load("move_transfers"), group["id"], gone)
+    recordings = await _in_progress(connection, gone)
     await connection.execute("DELETE FROM conversations WHERE id = ANY($1::uuid[])", gone)
+    return recordings
+
+
+async def _in_progress(connection: asyncpg.Connection, conversations: list[UUID]) -> list[UUID]:
+    rows = await connection.fetch(load("find_recordings_in_progress"), conversations)
+    return [row["id"] for row in rows]
 
 
 def folded_strings(value: Any) -> str:

@@ -11,6 +11,7 @@ from conversations.forks import Forks
 from conversations.members import Members
 from conversations.memory import Memory
 from conversations.messages import Messages
+from conversations.recorder import TextLog
 from conversations.responses import NoResponses, Responses
 from conversations.search import Search
 from conversations.summaries import Summaries
@@ -44,10 +45,11 @@ class Services:
         access: Access,
         appends: Appends,
         search: Search,
+        text: TextLog,
         responses: Responses | None,
     ) -> "Services":
         return cls(
-            Directory(database, access),
+            Directory(database, access, text),
             Messages(database, appends),
             Forks(database),
             Members(database),

@@ -6,6 +6,7 @@ see `text_postgres` and `text_redis`. Locks are taken in one order: conversation
 
 import hashlib
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
@@ -47,6 +48,9 @@ class TextLog(Protocol):
 
     async def is_quiet(self, row: Row, idle: timedelta) -> bool:
         """Whether nothing has come for so long, asked where the text is."""
+
+    async def forget(self, keys: Sequence[UUID]) -> None:
+        """Delete text outside PostgreSQL of recordings that have ended or are deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +100,12 @@ class Recorder:
             locked = await _lock_conversation(connection, conversation)
             if store and await connection.fetch(load("find_messages"), [message]):
                 raise Conflict("messageId: already used by another message")
-            before = await connection.fetchval(load("find_recording_in_progress"), conversation)
+            before = await connection.fetchval(load("find_recordings_in_progress"), [conversation])
             if before is not None:
                 row = await connection.fetchrow(load("lock_recording"), before)
                 if row is not None and row["status"] == IN_PROGRESS:
                     await self._end(connection, row, "superseded", None)
-            return await one(
+            started = await one(
                 connection,
                 "start_recording",
                 new_id(),
@@ -112,6 +116,9 @@ class Recorder:
                 message,
                 store,
             )
+        if before is not None:
+            await self.text.forget([before])
+        return started
 
     async def append(self, conversation: UUID, key: UUID, piece: Piece) -> Row:
         """Add a piece, and end the recording where the piece says so."""
@@ -149,7 +156,9 @@ class Recorder:
             status = "failed" if piece.error is not None else "completed"
             if status == "completed" and settled["cancel_requested"]:
                 status = "cancelled"
-            return await self._end(connection, settled, status, piece.digest)
+            ended = await self._end(connection, settled, status, piece.digest)
+        await self.text.forget([key])
+        return ended
 
     async def _append_last(self, connection: asyncpg.Connection, row: Row, piece: Piece) -> Row:
         """The text of the call that ends a recording."""
@@ -234,18 +243,22 @@ class Recorder:
     async def sweep(self) -> None:
         """End what its agent has left: nothing came for the idle time, or it would not stop."""
         for row in await self._database.fetch(load("overdue_recordings"), self._idle):
-            async with self._database.transaction() as connection:
-                locked = await connection.fetchrow(
-                    load("lock_conversation"), row["conversation_id"]
-                )
-                found = await connection.fetchrow(load("lock_recording"), row["id"])
-                if locked is None or found is None:
-                    continue
-                status = await connection.fetchval(load("is_overdue"), row["id"], self._idle)
-                if status == "aborted" and not await self.text.is_quiet(found, self._idle):
-                    await connection.execute(load("touch_recording"), row["id"])
-                elif status is not None:
-                    await self._end(connection, found, status, None)
+            if await self._end_overdue(row["conversation_id"], row["id"]):
+                await self.text.forget([row["id"]])
+
+    async def _end_overdue(self, conversation: UUID, key: UUID) -> bool:
+        async with self._database.transaction() as connection:
+            locked = await connection.fetchrow(load("lock_conversation"), conversation)
+            found = await connection.fetchrow(load("lock_recording"), key)
+            if locked is None or found is None:
+                return False
+            status = await connection.fetchval(load("is_overdue"), key, self._idle)
+            if status == "aborted" and not await self.text.is_quiet(found, self._idle):
+                await connection.execute(load("touch_recording"), key)
+                return False
+            if status is not None:
+                await self._end(connection, found, status, None)
+        return status is not None
 
     async def forget_old(self) -> None:
         """Delete what has been replayable for long enough."""

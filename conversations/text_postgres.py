@@ -1,5 +1,6 @@
 """The text of recordings in PostgreSQL: durable, and in the same place as everything else."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -37,3 +38,6 @@ class PostgresText:
 
     async def is_quiet(self, _row: Row, _idle: timedelta) -> bool:
         return True
+
+    async def forget(self, keys: Sequence[UUID]) -> None:
+        """There is no text elsewhere."""

@@ -7,7 +7,8 @@ recording ends its text goes to PostgreSQL, where replays find it.
 
 import logging
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any, cast
 from uuid import UUID
@@ -80,13 +81,17 @@ class RedisText:
         return {**row, "length": max(int(length or 0), row["length"])}
 
     async def read(self, key: UUID, start: int) -> str:
-        settled = await self._database.fetch(load("read_recorded"), key, start)
-        pieces = [(row["first"], row["content"]) for row in settled]
+        pieces = await self._settled(key, start) or await self._pieces(key, start)
         if not pieces:
-            pieces = await self._pieces(key, start)
+            # It may have ended in between.
+            pieces = await self._settled(key, start)
         if not pieces:
             return ""
         return "".join(text for _, text in pieces)[max(0, start - pieces[0][0]) :]
+
+    async def _settled(self, key: UUID, start: int) -> list[tuple[int, str]]:
+        rows = await self._database.fetch(load("read_recorded"), key, start)
+        return [(row["first"], row["content"]) for row in rows]
 
     async def _pieces(self, key: UUID, start: int) -> list[tuple[int, str]]:
         """The pieces from a character on: a reader is mostly near the end."""
@@ -117,6 +122,17 @@ class RedisText:
     async def is_quiet(self, row: Row, idle: timedelta) -> bool:
         at = await self._ask(self._redis.hget(_keys(row["id"])[0], "at"))
         return at is None or time.time() - float(at) > idle.total_seconds()
+
+    async def forget(self, keys: Sequence[UUID]) -> None:
+        pipeline = self._redis.pipeline(transaction=True)
+        for key in keys:
+            state, pieces = _keys(key)
+            # What an agent sends late must not bring it back.
+            pipeline.hset(state, "closed", "1")
+            pipeline.expire(state, _KEPT_SECONDS)
+            pipeline.unlink(pieces)
+        with suppress(Unavailable):  # it expires soon
+            await self._ask(pipeline.execute())
 
     @staticmethod
     async def _ask(answer: Any) -> Any:

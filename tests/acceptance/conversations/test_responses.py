@@ -111,7 +111,7 @@ def test_ruling_37_offsets_count_characters(alice: User, bot: Agent) -> None:
         {"content": 5},
         {"complete": "yes"},
         {"error": 5},
-        {"error": []},
+        {"error": ["broken"]},
     ):
         [field] = body
         refused = bot.post(answer.path, body, 400)

@@ -150,7 +150,7 @@ async def test_both_list_what_either_appended_to_last(
     await talks[2].newer_says("second")
     await talks[1].older_says("0005", "third")
     expected = [talks[1].key, talks[2].key, talks[0].key]
-    page = ("alice", *LATER, 10, False, False, [])
+    page: tuple[Any, ...] = ("alice", *LATER, 10, False, False, [])
     for listed in (load("list_conversations"), statement("0003", "list_conversations")):
         assert [row["id"] for row in await connection.fetch(listed, *page)] == expected
 

@@ -8,6 +8,7 @@ from starlette.types import Message
 from conversations.access import Access, Caller, Level
 from conversations.calls import Call
 from conversations.directory import Directory
+from conversations.text_postgres import PostgresText
 from postgres.database import Database
 from postgres.errors import StoreUnavailable
 
@@ -28,7 +29,7 @@ async def test_an_outage_is_not_taken_for_a_conversation_of_somebody_else() -> N
     async def receive() -> Message:
         return {"type": "http.request", "body": b""}
 
-    access = cast(Access, Away())
-    directory = Directory(cast(Database, KnowsEveryId()), access)
+    database, access = cast(Database, KnowsEveryId()), cast(Access, Away())
+    directory = Directory(database, access, PostgresText(database))
     with pytest.raises(StoreUnavailable):
         await directory.create(Call({}, receive, Caller("alice"), access, Level.READER))
