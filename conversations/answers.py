@@ -12,7 +12,7 @@ from serving.whole import WholeResponse
 
 
 class Row(Protocol):
-    """A row of the database, or what will be one."""
+    """A database row, or a mapping that will become one."""
 
     def __getitem__(self, column: str, /) -> Any: ...
 
@@ -29,7 +29,7 @@ def answer(status: int, body: Any) -> Response:
 
 
 class _Json(WholeResponse):
-    """Starlette's, without the search for headers that are known."""
+    """A JSON response that skips Starlette's header lookups."""
 
     def __init__(self, status: int, body: bytes) -> None:
         self.status_code = status
@@ -39,7 +39,7 @@ class _Json(WholeResponse):
 
 
 def encode(body: Any) -> bytes:
-    """JSON; orjson does not know asyncpg's own class for UUIDs."""
+    """Encode as JSON; `default` handles asyncpg's UUID class, which orjson does not know."""
     return orjson.dumps(body, default=str, option=orjson.OPT_UTC_Z)
 
 

@@ -152,7 +152,7 @@ def refusal(error: Exception, _scope: Scope) -> Response | None:
 
 
 def bad_request_body(message: str) -> bytes:
-    """The body of the 400 to bytes that are not HTTP."""
+    """The body of the 400 for bytes that are not HTTP."""
     return encode(envelope("bad_request", message))
 
 
@@ -174,7 +174,7 @@ def _text(settings: Settings, database: Database) -> TextLog:
 
 
 async def _health(settings: Settings, database: Database, plugin: MemoryClient) -> Response:
-    """Asks both stores each time; only PostgreSQL is needed to serve."""
+    """Check both stores on every call; only PostgreSQL is required."""
     try:
         await plugin.health(timeout=_PLUGIN_HEALTH_SECONDS)
         plugin_state = "ok"

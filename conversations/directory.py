@@ -26,7 +26,7 @@ _DELETE_SECONDS = 60
 
 
 class Directory:
-    """Endpoints 2 to 6."""
+    """The handlers of `/v1/user/conversations` and of one conversation."""
 
     def __init__(self, database: Database, access: Access, text: TextLog) -> None:
         self._database = database
@@ -57,7 +57,7 @@ class Directory:
         return answer(200, answers.page(data, following))
 
     async def _place(self, after: str | None, user: str) -> tuple[datetime, UUID]:
-        """Where in the list a page begins: a cursor, or the id of a conversation in it."""
+        """Where a page of the list begins, from a cursor or the id of a conversation."""
         if after is None:
             return START
         key = find_uuid(after)
@@ -69,7 +69,7 @@ class Directory:
         return moment, key
 
     async def create(self, call: Call) -> Response:
-        """A new conversation of the user's own."""
+        """Create a conversation that the user owns."""
         fields = await call.fields()
         key = fields.uuid("id") or new_id()
         title = fields.title()
@@ -86,7 +86,7 @@ class Directory:
                 folded_strings(metadata),
             )
         except asyncpg.UniqueViolationError:
-            row = None  # somebody else was faster
+            row = None  # created concurrently
         if row is not None:
             return answer(201, answers.conversation(row, Level.OWNER))
         try:
@@ -105,7 +105,7 @@ class Directory:
         return answers.conversation(row, level)
 
     async def patch(self, call: Call) -> Response:
-        """Change title, metadata or both: absent leaves, null clears."""
+        """Change title, metadata or both; an absent field is kept, null clears it."""
         fields = await call.fields()
         if not fields.has("title") and not fields.has("metadata"):
             raise BadRequest("title", "give a title, metadata or both")
@@ -126,7 +126,7 @@ class Directory:
         return answer(200, answers.conversation(row, call.place.level))
 
     async def delete(self, call: Call) -> Response:
-        """The whole group, or one branch of it."""
+        """Delete the whole group, or one branch of it."""
         is_branch = call.parameters.choice("scope", ("group", "branch"), "group") == "branch"
         for _ in range(_ATTEMPTS):
             try:
@@ -134,7 +134,7 @@ class Directory:
                     await connection.execute(f"SET LOCAL statement_timeout = '{_DELETE_SECONDS}s'")
                     recordings = await _delete(connection, call, is_branch)
             except asyncpg.ForeignKeyViolationError:
-                continue  # a fork was made below meanwhile
+                continue  # a fork was created below in the meantime
             if recordings:
                 await self._text.forget(recordings)
             return nothing()
@@ -142,7 +142,7 @@ class Directory:
 
 
 async def _delete(connection: asyncpg.Connection, call: Call, is_branch: bool) -> list[UUID]:
-    """Everything that is stored goes now; the search index follows through the outbox.
+    """Delete everything that is stored; the search index follows through the outbox.
 
     Returns the recordings in progress, whose text may be elsewhere.
     """
@@ -177,7 +177,7 @@ async def _in_progress(connection: asyncpg.Connection, conversations: list[UUID]
 
 
 def folded_strings(value: Any) -> str:
-    """The string values in a piece of JSON, one a line, in the form in which words are compared."""
+    """The string values in a JSON value, one per line, case-folded for comparison."""
     found: list[str] = []
 
     def collect(item: Any) -> None:

@@ -1,7 +1,6 @@
 """JSON whose numbers come back exactly as they were sent.
 
-A number is kept as the characters it was written with: reading it into a float or an integer of
-64 bits would change it.
+A number is kept as the characters it was written with: a float or a 64-bit integer could change it.
 """
 
 import json
@@ -90,14 +89,14 @@ def _check_form(value: Any, field: str, depth: int = 0) -> None:
 
 
 def _shown(field: str) -> str:
-    """The name of any field in a form that an error can contain: the caller chose it."""
+    """A field name that the caller chose, safe to put into an error."""
     return field[:_LONGEST_NAME].encode(errors="replace").decode()
 
 
 def _load_strings(body: bytes) -> dict[str, str] | None:
-    """An object of strings only, as most requests are: no number in it could change.
+    """Read an object of strings only, as most requests are: it has no numbers to preserve.
 
-    None for everything else, and for what the quick reader refuses: `loads` says why.
+    None for everything else, and for what orjson refuses: `loads` reports why.
     """
     try:
         value = orjson.loads(body)
@@ -114,7 +113,7 @@ def dumps(value: Any) -> str:
 
 
 def canonical(text: str) -> bytes:
-    """The same bytes for JSON texts that differ in the order of keys or in spaces only."""
+    """The same bytes for JSON texts that differ only in key order or white space."""
     return orjson.dumps(loads(text), option=orjson.OPT_SORT_KEYS)
 
 
@@ -134,7 +133,7 @@ def check_texts(value: Any, field: str) -> None:
 
 
 def check_text(value: str, field: str) -> None:
-    """Refuse NUL and lone surrogates, which neither PostgreSQL nor UTF-8 can carry."""
+    """Refuse NUL and lone surrogates, which PostgreSQL and UTF-8 cannot represent."""
     if "\x00" in value:
         raise BadRequest(field, "must not contain a NUL character")
     if not value.isascii():

@@ -27,7 +27,7 @@ _STREAM_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
 
 
 class Responses:
-    """Endpoints 20 to 22, 27 and 28."""
+    """The handlers of `…/response`, `…/cancel-response` and `…/resume-check`."""
 
     def __init__(self, recorder: Recorder, tails: Tails, access: Access, tokens: Tokens) -> None:
         self._recorder = recorder
@@ -36,7 +36,7 @@ class Responses:
         self._tokens = tokens
 
     async def sweep(self) -> None:
-        """Look after recordings that their agents have left."""
+        """End abandoned recordings, and delete old ones."""
         rounds = 0
         while True:
             await asyncio.sleep(_SWEEP_SECONDS)
@@ -81,7 +81,7 @@ class Responses:
         )
 
     async def follow(self, call: Call) -> Response:
-        """The newest recording, as events or at once."""
+        """The newest recording, as an event stream or as JSON."""
         asked = call.parameters
         is_stream = asked.flag("stream", default=True)
         offset = asked.whole("offset", 0, MAX_RECORDING, 0)
@@ -107,7 +107,7 @@ class Responses:
         # Before the response starts, so that a busy store gives a 503 and not a broken stream.
         first = await anext(events, b"")
         if call.scope["method"] == "HEAD":
-            await events.aclose()  # nobody gets the rest, so nobody should wait for its end
+            await events.aclose()  # nobody reads the rest
         rest = until_stopping(call.scope, _continued(first, events))
         return StreamingResponse(rest, media_type="text/event-stream", headers=_STREAM_HEADERS)
 
@@ -117,12 +117,12 @@ class Responses:
         except Unauthorized:
             return False
         except Unavailable:
-            return True  # nobody can tell, and it was valid before
+            return True  # it cannot be checked now, and it was valid before
         return True
 
     async def _whole(self, call: Call, row: Row, offset: int) -> Response:
         text = await self._recorder.text.read(row["id"], offset)
-        # Asked again after reading: nothing recorded after a revocation goes out.
+        # Checked again after reading: nothing recorded after a revocation may be sent.
         await self._access.enter(call.caller, str(call.conversation), Level.READER)
         body: dict[str, Any] = {**answers.recording(row), "content": text}
         body["offset"] = offset + len(text)
@@ -171,7 +171,7 @@ async def asked_conversations(call: Call) -> list[UUID]:
 
 
 def _place(last: str, row: Row) -> int | None:
-    """The character after the last event; None: its end was seen. Of another recording: 0."""
+    """The offset after the last event; None if that was the end, 0 if of another recording."""
     key, _, place = last.strip().rpartition(":")
     if key.lower() != str(row["id"]):
         return 0

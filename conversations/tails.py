@@ -1,10 +1,9 @@
 """Following recordings: one reader per recording and worker, however many clients follow it.
 
-Every round asks how far the recordings are, reads what is new of each once, and looks who of those
-who follow may still see it. That comes after reading, so that nothing recorded after a revocation
-reaches the revoked.
-
-A stream also ends soon after its user lost access or its token expired, when nothing is recorded.
+Every round checks how long the recordings are, reads the new text of each once, and then checks
+which followers may still see it: after reading, so that nothing recorded after a revocation reaches
+the revoked. A stream ends soon after its user lost access or its token expired, even if nothing is
+recorded.
 """
 
 import asyncio
@@ -32,7 +31,7 @@ COMMENT = b": still here\n\n"
 
 @dataclass(eq=False, slots=True)
 class Follower:
-    """A client that follows a recording, until it is shut out."""
+    """A client that follows a recording."""
 
     user: str
     has_valid_token: Callable[[], Awaitable[bool]]
@@ -68,7 +67,7 @@ class Tail:
         self.length += len(text)
 
     def tell(self) -> None:
-        """Wake all who wait for something new."""
+        """Wake all followers."""
         self._changed.set()
         self._changed = asyncio.Event()
 
@@ -82,7 +81,7 @@ class Tail:
         return True
 
     def token(self, start: int) -> tuple[bytes, int] | None:
-        """An event with the text from a character on, and where it ends; None: nothing yet."""
+        """An event with the text from an offset on, and the offset after it; None: no text yet."""
         if start >= self.length:
             return None
         first, end, event = self._event
@@ -111,7 +110,7 @@ class Tails:
         self._members = Batches(self._are_members)
 
     async def follow(self, row: Row, me: Follower, start: int) -> AsyncGenerator[bytes]:
-        """The events of a recording from a character on, until it ends or I am shut out."""
+        """The events of a recording from an offset on, until it ends or access does."""
         tail = self._tails.get(row["id"])
         if tail is None:
             tail = self._tails[row["id"]] = Tail(row)
@@ -135,9 +134,9 @@ class Tails:
                 self._tails.pop(tail.key, None)
 
     async def _open(self, tail: Tail, user: str) -> bool:
-        """Know the recording, and that the user may see what is known of it.
+        """Load the recording, and check that the user may see it.
 
-        The first who follows reads; a thousand who come back at once do not.
+        Only the first follower reads; a thousand that reconnect at once do not.
         """
         async with tail.opening:
             if not tail.is_open:
@@ -154,7 +153,7 @@ class Tails:
     @staticmethod
     async def _events(tail: Tail, me: Follower, start: int) -> AsyncIterator[bytes]:
         clock = asyncio.get_running_loop().time
-        # Counted from the last event: a tail also wakes up for what is not sent to me.
+        # Counted from the last event: a tail also wakes up for events that are not sent here.
         comment_at = clock() + _COMMENT_SECONDS
         while not tail.is_gone and not me.is_out:
             token = tail.token(start)
@@ -171,7 +170,7 @@ class Tails:
             comment_at = clock() + _COMMENT_SECONDS
 
     async def run(self) -> None:
-        """Rounds, for as long as anybody follows anything."""
+        """Run rounds while anybody follows anything."""
         while True:
             if not self._tails:
                 self._wanted.clear()
@@ -183,7 +182,7 @@ class Tails:
             await asyncio.sleep(_ROUND_SECONDS)
 
     async def watch(self) -> None:
-        """Shut out those who lost access or whose token expired while nothing was recorded."""
+        """Shut out followers who lost access or whose token expired while nothing was recorded."""
         while True:
             await asyncio.sleep(_WATCH_SECONDS)
             with suppress(StoreUnavailable):  # logged where it happened
@@ -223,7 +222,7 @@ class Tails:
         return {row["id"]: await self._text.current(row) for row in rows}
 
     async def _update(self, tail: Tail, state: Row | None) -> None:
-        """Read what is new, then see who may have it, and only then show it."""
+        """Read the new text, then check who may see it, and only then show it."""
         async with tail.reading:
             if state is None:
                 tail.is_gone = True
@@ -236,8 +235,8 @@ class Tails:
             users = list({follower.user for follower in followers})
             rows = await self._database.fetch(load("still_members"), tail.group, users)
             members = {row["user_id"] for row in rows}
-            # A new follower wakes nobody: a thousand that come back at once would wake each other
-            # a million times.
+            # New followers wake nobody: a thousand that reconnect at once would wake each other a
+            # million times.
             is_new = bool(text)
             for follower in followers:
                 if follower.user not in members and not follower.is_out:

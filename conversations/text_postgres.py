@@ -13,7 +13,7 @@ from postgres.database import Database
 
 
 class PostgresText:
-    """A piece is a row; the recording's row knows how long it is."""
+    """A piece is a row; the recording's row has the length."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
