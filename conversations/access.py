@@ -1,4 +1,4 @@
-"""Who may do what: one function decides, and every endpoint with a conversation goes through it."""
+"""Who may do what: one function decides for every endpoint that has a conversation."""
 
 from enum import IntEnum
 from typing import NamedTuple
@@ -40,7 +40,7 @@ class Caller(NamedTuple):
 
 
 class Grant(NamedTuple):
-    """What a caller got: a conversation, its group, and the level (none for an agent alone)."""
+    """A conversation that a caller may use, and the level; None for an agent without a user."""
 
     conversation: UUID
     group: UUID
@@ -53,23 +53,24 @@ class _Found(NamedTuple):
 
 
 def decide(found: _Found | None, caller: Caller, conversation: UUID, least: Level) -> Grant:
-    """Let the caller in, or raise: 404 to strangers, 403 to members below the level.
+    """Grant access or raise: 404 for strangers, 403 for members below the level.
 
-    An agent with a key alone may act on every conversation; on behalf of a user it is that user.
+    An agent with only a key may use every conversation; on behalf of a user, it has that user's
+    level.
     """
     if found is None or (found.level is None and caller.user is not None):
         raise NotFound("conversation", str(conversation))
     if found.level is None:
         return Grant(conversation, found.group, None)
     if found.level < least:
-        raise Forbidden(f"this needs the level {least.word}; yours is {found.level.word}")
+        raise Forbidden(f"this requires the level {least.word}; yours is {found.level.word}")
     return Grant(conversation, found.group, found.level)
 
 
 class Access:
-    """Looks up what `decide` needs, for all who ask at the same time in one statement.
+    """Looks up what `decide` needs, in one statement for all concurrent requests.
 
-    Nothing is remembered: a change of members holds for every request that begins after it.
+    Nothing is cached: a membership change applies to every request that starts after it.
     """
 
     def __init__(self, database: Database) -> None:
@@ -77,7 +78,7 @@ class Access:
         self._batches = Batches(self._find)
 
     async def enter(self, caller: Caller, conversation: str, least: Level) -> Grant:
-        """The conversation named in a path, for a caller of at least this level."""
+        """The conversation in a path, for a caller with at least this level."""
         key = find_uuid(conversation)
         if key is None:
             raise NotFound("conversation", conversation)

@@ -12,7 +12,7 @@ from serving.whole import JsonBytes
 
 
 class Row(Protocol):
-    """A row of the database, or what will be one."""
+    """A database row, or a mapping that will become one."""
 
     def __getitem__(self, column: str, /) -> Any: ...
 
@@ -28,7 +28,7 @@ def answer(status: int, body: Any) -> Response:
 
 
 def encode(body: Any) -> bytes:
-    """JSON; orjson does not know asyncpg's own class for UUIDs."""
+    """Encode as JSON; `default` handles asyncpg's UUID class, which orjson does not know."""
     return orjson.dumps(body, default=str, option=orjson.OPT_UTC_Z)
 
 

@@ -72,18 +72,20 @@ def create_app(settings: Settings) -> ASGIApp:
         database, text, settings.response_idle_seconds, settings.response_retention_seconds
     )
     tails = Tails(database, text)
-    responses = Responses(recorder, tails, access)
+    tokens = _tokens(settings)
+    responses = Responses(recorder, tails, access, tokens)
     services = Services.on(
         database,
         access,
         appends,
         Search(database, plugin, embeddings),
+        text,
         None if settings.resumer == "none" else responses,
     )
-    reception = Reception(_tokens(settings), Agents(read_agent_keys(settings.agent_keys)), access)
+    reception = Reception(tokens, Agents(read_agent_keys(settings.agent_keys)), access)
     works = [index.run]
     if settings.resumer != "none":
-        works += [tails.run, responses.sweep]
+        works += [tails.run, tails.watch, responses.sweep]
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -150,7 +152,7 @@ def refusal(error: Exception, _scope: Scope) -> Response | None:
 
 
 def bad_request_body(message: str) -> bytes:
-    """The body of the 400 to bytes that are not HTTP."""
+    """The body of the 400 for bytes that are not HTTP."""
     return encode(envelope("bad_request", message))
 
 
@@ -172,7 +174,7 @@ def _text(settings: Settings, database: Database) -> TextLog:
 
 
 async def _health(settings: Settings, database: Database, plugin: MemoryClient) -> Response:
-    """Asks both stores each time; only PostgreSQL is needed to serve."""
+    """Check both stores on every call; only PostgreSQL is required."""
     try:
         await plugin.health(timeout=_PLUGIN_HEALTH_SECONDS)
         plugin_state = "ok"

@@ -1,9 +1,9 @@
-"""Appending: serial in one conversation, without one waiting for another.
+"""Appending: serial within a conversation, without conversations waiting for each other.
 
-All appends that arrive while a statement runs become the next one, each answered after its commit.
-A statement takes the lock of every conversation it writes to; one that somebody else has locked is
-left out of it and gets a statement of its own, beside the queue. So does one with a user who may
-not write there, about whom `conversations.access` decides, and each when a message is at fault.
+All appends that arrive while a statement runs go into the next one; each is answered after its
+commit. A statement locks every conversation it writes to. It skips a conversation that is already
+locked, or that one of the users may not write to; these get statements of their own, outside the
+queue. If a message is invalid, every conversation of the batch does.
 """
 
 import asyncio
@@ -28,14 +28,14 @@ from postgres.connection import DATA_FAULTS
 from postgres.database import Database
 from postgres.errors import StoreUnavailable
 
-# One statement at a time makes the largest batches, and what one costs is mostly its beginning.
+# One statement at a time makes the largest batches; most of the cost of a statement is fixed.
 _AT_ONCE = 1
-# Locked conversations, each on its own connection.
+# Locked conversations that are waited for, each on its own connection.
 _WAITED_FOR = 4
 _MAX_ROWS = 1000
 _MAX_CHARACTERS = 8 * 1024 * 1024
 _MAX_WAITING = 10_000
-# Waits for a conversation that somebody else has locked; without this it is left out.
+# Waits for locked conversations instead of skipping them.
 _WAITING = load("append_messages", leave_out="only-free")
 
 
@@ -71,15 +71,15 @@ class Appends:
         self._rounds = Rounds(self._work, lambda: bool(self._ready), _AT_ONCE)
         self._waited_for = asyncio.Semaphore(_WAITED_FOR)
         self._waits: set[asyncio.Task[None]] = set()
-        # Looked up once: that asks the system for the process id.
+        # Looked up once: each lookup makes a system call.
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def add(
         self, conversation: UUID, drafts: list[Draft], asker: str | None = None
     ) -> Appended:
-        """Store the messages together, or find out that they are stored already.
+        """Store the messages together, or return them if they are already stored.
 
-        With an asker only if that user may write there; without one that was decided before.
+        With `asker`, only if that user may write there; without it, access was checked before.
         """
         try:
             return Appended(await self._queue(conversation, drafts, asker), is_new=True)
@@ -87,13 +87,13 @@ class Appends:
             return await self._repeat(conversation, drafts, asker)
 
     async def drain(self) -> None:
-        """Wait for what is under way."""
+        """Wait for running statements."""
         await self._rounds.drain()
         while self._waits:
             await asyncio.wait(self._waits)
 
     async def _repeat(self, conversation: UUID, drafts: list[Draft], asker: str | None) -> Appended:
-        """Some ids are known: keep what is stored, and store the rest."""
+        """Some ids exist already: keep those messages, and store the rest."""
         known = await stored(self._database, [draft.id for draft in drafts])
         for draft in drafts:
             if draft.id in known:
@@ -158,13 +158,13 @@ class Appends:
             self._release({group[0].conversation})
 
     def _release(self, conversations: set[UUID]) -> None:
-        """What has arrived for these in the meantime may be written now."""
+        """Make ready what has arrived for these conversations in the meantime."""
         self._under_way -= conversations
         self._ready.extend(one for one in conversations if one in self._queues)
         self._rounds.start()
 
     def _take(self) -> list[_Append]:
-        """The next batch: of every conversation that is ready all that waits, within the limits."""
+        """The next batch: everything that waits for ready conversations, within the limits."""
         group: list[_Append] = []
         rows = size = 0
         while self._ready and rows < _MAX_ROWS and size < _MAX_CHARACTERS:
@@ -172,7 +172,7 @@ class Appends:
             while queue and rows < _MAX_ROWS and size < _MAX_CHARACTERS:
                 append = queue.popleft()
                 if append.done.done():
-                    continue  # its caller is gone
+                    continue  # the caller has disconnected
                 group.append(append)
                 rows += len(append.drafts)
                 size += append.size
@@ -182,18 +182,18 @@ class Appends:
         return group
 
     async def _store(self, group: list[_Append]) -> dict[UUID, list[_Append]]:
-        """In one statement; what is left are the appends it could not place, by conversation."""
+        """Store in one statement; return the appends that it skipped, by conversation."""
         try:
             placed = await self._write(load("append_messages"), group)
         except DATA_FAULTS:
-            placed = {}  # one of them is at fault, such as by an id that is known
+            placed = {}  # one of them is invalid, for example because its id exists
         left: dict[UUID, list[_Append]] = {}
         for append in _finish(group, placed):
             left.setdefault(append.conversation, []).append(append)
         return left
 
     async def _store_alone(self, group: list[_Append]) -> None:
-        """One conversation, waiting for its lock."""
+        """Store appends to one conversation, waiting for its lock."""
         try:
             placed = await self._write(_WAITING, group)
         except DATA_FAULTS as error:
@@ -212,14 +212,14 @@ class Appends:
             return
         left = _finish(group, placed)
         if len(left) > 1:
-            # Not all may write there any more: each on its own.
+            # Some users may no longer write there: try each append on its own.
             for append in left:
                 await self._store_alone([append])
         elif left and await self._is_let_in(left[0]):
             _fail(left[0], NotFound("conversation", str(left[0].conversation)))
 
     async def _is_let_in(self, append: _Append) -> bool:
-        """Ask the one who decides; a refusal goes to the caller."""
+        """Check access; a refusal goes to the caller."""
         if append.asker is None:
             return True
         try:
@@ -238,7 +238,7 @@ class Appends:
 async def append_in(
     connection: asyncpg.Connection, conversation: UUID, drafts: Sequence[Draft]
 ) -> list[dict[str, Any]]:
-    """Append inside a transaction that does more; the conversation must exist."""
+    """Append within a larger transaction; the conversation must exist."""
     if not drafts:
         return []
     given = arguments([(conversation, drafts, None)])
@@ -248,7 +248,7 @@ async def append_in(
 
 
 async def stored(database: Database, ids: Sequence[UUID]) -> dict[UUID, Row]:
-    """Those of the messages that are known, wherever they are."""
+    """The messages with these ids that exist, in any conversation."""
     rows = await database.fetch(load("find_messages"), list(ids))
     return {row["id"]: row for row in rows}
 
@@ -266,7 +266,7 @@ def _answering(group: list[_Append]) -> Iterator[None]:
 
 
 def _finish(group: list[_Append], placed: dict[UUID, Row]) -> list[_Append]:
-    """Answer those whose messages have a place; the others are left."""
+    """Answer the appends that were placed; return the others."""
     left: list[_Append] = []
     next_sequence = {key: row["next_sequence"] for key, row in placed.items()}
     for append in group:

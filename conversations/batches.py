@@ -1,4 +1,4 @@
-"""One statement for all that arrived while the last one ran."""
+"""One statement for everything that arrived while the previous one ran."""
 
 import asyncio
 from collections import deque
@@ -10,7 +10,7 @@ Result = TypeVar("Result")
 
 
 class Rounds:
-    """Runs `work` for as long as `is_waiting` says that there is some, at most `at_once` times."""
+    """Runs `work` while `is_waiting` returns true, at most `at_once` at a time."""
 
     def __init__(
         self, work: Callable[[], Awaitable[None]], is_waiting: Callable[[], bool], at_once: int
@@ -21,14 +21,14 @@ class Rounds:
         self._running: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
-        """There may be something to do."""
+        """Call this when there may be work."""
         if self._is_waiting() and len(self._running) < self._at_once:
             task = asyncio.create_task(self._run())
             self._running.add(task)
             task.add_done_callback(self._ended)
 
     async def drain(self) -> None:
-        """Wait for what is under way."""
+        """Wait for running work."""
         while self._running:
             await asyncio.wait(self._running)
 
@@ -37,15 +37,15 @@ class Rounds:
         self.start()
 
     async def _run(self) -> None:
-        # Everything that becomes ready in this turn of the loop joins the batch.
+        # Everything that becomes ready in this iteration of the event loop joins the batch.
         await asyncio.sleep(0)
         await self._work()
 
 
 class Batches(Generic[Item, Result]):
-    """Collects single questions and has `answer` deal with many at once, in order.
+    """Collects single items and has `answer` handle many at once, in order.
 
-    At most `at_once` batches are under way. When a batch fails, all in it fail alike.
+    At most `at_once` batches run at a time. If a batch fails, every item in it fails.
     """
 
     def __init__(

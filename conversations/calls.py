@@ -1,7 +1,7 @@
-"""One request on its way to its endpoint: who asks, for what, and with which body.
+"""A request on its way to its endpoint.
 
-The order is the same everywhere: who is asking (401), the conversation (404, 403), and only then
-parameters and body (400).
+Everything is checked in the same order: the caller (401), the conversation (404, 403), and only
+then parameters and body (400).
 """
 
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from conversations import exact
 from conversations.access import Access, Caller, Grant, Level
-from conversations.errors import Forbidden, NotFound, Unauthorized
+from conversations.errors import BadRequest, Forbidden, NotFound, Unauthorized
 from conversations.fields import Fields, Parameters
 from conversations.ids import find_uuid
 from conversations.tokens import Agents, Tokens, bearer
@@ -29,7 +29,7 @@ CONVERSATION = "conversationId"
 class Call:
     """An authorised request. `grant` is the conversation, if the path names one.
 
-    Of an endpoint that decides with what it writes it is None: `enter` decides without.
+    It is None for an endpoint whose own statement checks access; `enter` checks it separately.
     """
 
     scope: Scope
@@ -41,21 +41,21 @@ class Call:
 
     @property
     def user(self) -> str:
-        """The user who asks; endpoints for users have one."""
+        """The calling user; every user endpoint has one."""
         if self.caller.user is None:
             raise TypeError("this endpoint is not for users")
         return self.caller.user
 
     @property
     def agent(self) -> str:
-        """The agent that asks; endpoints for agents have one."""
+        """The calling agent; every agent endpoint has one."""
         if self.caller.agent is None:
             raise TypeError("this endpoint is not for agents")
         return self.caller.agent
 
     @property
     def place(self) -> Grant:
-        """The conversation; endpoints with one in their path have it."""
+        """The conversation, for endpoints with one in their path."""
         if self.grant is None:
             raise TypeError("this endpoint has no conversation")
         return self.grant
@@ -65,17 +65,17 @@ class Call:
         return self.place.conversation
 
     async def enter(self) -> Grant:
-        """The conversation that the path names, or the refusal of one who may not go there."""
+        """The conversation in the path; raises if the caller may not use it."""
         return await self.access.enter(self.caller, self.segment(CONVERSATION), self.least)
 
     def require(self, least: Level) -> None:
-        """For what only some may do at an endpoint that is open to more."""
+        """Require a higher level than the endpoint does."""
         level = self.place.level
         if level is not None and level < least:
-            raise Forbidden(f"this needs the level {least.word}; yours is {level.word}")
+            raise Forbidden(f"this requires the level {least.word}; yours is {level.word}")
 
     def key(self, name: str, resource: str) -> UUID:
-        """A UUID in the path; anything else names nothing."""
+        """A UUID in the path; anything else is a 404."""
         text = self.segment(name)
         found = find_uuid(text)
         if found is None:
@@ -90,7 +90,7 @@ class Call:
     def parameters(self) -> Parameters:
         return Parameters(QueryParams(self.scope["query_string"]))
 
-    def header(self, name: bytes) -> str | None:
+    def header(self, name: str) -> str | None:
         return _header(self.scope, name)
 
     async def fields(self) -> Fields:
@@ -103,9 +103,9 @@ Handler = Callable[[Call], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A method and a path, the least level on the conversation it names, and what answers.
+    """A method and path, the least level on the conversation in the path, and the handler.
 
-    `decides`: the handler has the level checked by the statement that writes.
+    `decides`: the handler's own statement checks the level.
     """
 
     method: str
@@ -120,7 +120,7 @@ class Endpoint:
 
 
 class Reception:
-    """Finds out who calls and lets them through to an endpoint."""
+    """Authenticates callers and lets them through to an endpoint."""
 
     def __init__(self, tokens: Tokens, agents: Agents, access: Access) -> None:
         self._tokens = tokens
@@ -131,7 +131,7 @@ class Reception:
         return Route(endpoint.path, _Door(self, endpoint), methods=[endpoint.method])
 
     async def let_in(self, endpoint: Endpoint, scope: Scope, receive: Receive) -> Call:
-        """A call of somebody who may make it, or the refusal."""
+        """An authorised call; raises if the caller may not make it."""
         caller = await self._identify(scope, endpoint.is_for_agents)
         call = Call(scope, receive, caller, self._access, endpoint.least or Level.READER)
         if endpoint.least is not None and not endpoint.decides:
@@ -139,20 +139,20 @@ class Reception:
         return call
 
     async def _identify(self, scope: Scope, is_for_agents: bool) -> Caller:
-        """The user, the agent, or both that the headers name."""
-        authorization = _header(scope, b"authorization")
+        """The user, the agent or both, from the headers."""
+        authorization = _header(scope, "Authorization")
         if not is_for_agents:
             if authorization is None:
                 raise Unauthorized("Authorization: a bearer token is required")
             return Caller(await self._tokens.user(bearer(authorization)))
-        key = _header(scope, b"x-api-key")
+        key = _header(scope, "X-API-Key")
         if key is None:
             if authorization is None:
                 raise Unauthorized("X-API-Key: a known key is required")
             await self._tokens.user(bearer(authorization))
             raise Forbidden("this is for agents: an X-API-Key is required")
         agent = self._agents.name(key)
-        # A token that does not hold must not leave the agent with more than it asked for.
+        # An invalid token must not leave the agent with wider access than it asked for.
         user = None
         if authorization is not None:
             user = await self._tokens.user(bearer(authorization))
@@ -162,7 +162,7 @@ class Reception:
 class _Door:
     """The ASGI application of an endpoint.
 
-    Starlette would put layers for exceptions around a function; the guard does that already.
+    Starlette would wrap a function in exception handlers; the guard does that already.
     """
 
     def __init__(self, reception: Reception, endpoint: Endpoint) -> None:
@@ -175,12 +175,16 @@ class _Door:
         await response(scope, receive, send)
 
 
-def _header(scope: Scope, name: bytes) -> str | None:
+def _header(scope: Scope, name: str) -> str | None:
+    """The header of that name; given twice, the values must be equal."""
+    wanted = name.lower().encode()
+    found: bytes | None = None
     for key, value in scope["headers"]:
-        if key == name:
-            text: str = value.decode("latin-1")
-            return text
-    return None
+        if key == wanted:
+            if found is not None and found != value:
+                raise BadRequest(name, "appears twice, with different values")
+            found = value
+    return None if found is None else found.decode("latin-1")
 
 
 async def _body(receive: Receive) -> bytes:
@@ -195,7 +199,7 @@ async def _body(receive: Receive) -> bytes:
 
 
 def _decoded(raw: str) -> str:
-    """Routes match the path as it was sent, so that an encoded slash stays in its segment."""
+    """Routes match the raw path, so that an encoded slash stays in its segment."""
     if "%" not in raw:
         return raw
     return unquote_to_bytes(raw).decode("utf-8", "replace")

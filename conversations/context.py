@@ -1,4 +1,4 @@
-"""What an agent gets to read: history, its own memory, and a summary in place of what it covers."""
+"""What an agent reads: history, its own memory, and a summary in place of what it covers."""
 
 from typing import Any
 from uuid import UUID
@@ -17,13 +17,13 @@ from postgres.database import Database
 
 
 class Context:
-    """Endpoint 23."""
+    """The handler of `…/context`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def read(self, call: Call) -> Response:
-        """A page of the path as the calling agent is to see it."""
+        """A page of the path, as the calling agent sees it."""
         asked = call.parameters
         limit = asked.whole("limit", 1, 1000, 100)
         own = asked.choice("scope", SCOPES, "path") == "own"
@@ -72,10 +72,10 @@ class Context:
         if row is None:
             raise BadRequest("afterMessageId", "must be a message on the path")
         number = int(row["sequence"])
-        # A summary does not replace memory: where it covers some last, it comes after that.
+        # A summary does not replace memory: if it covers some last, it comes after that.
         return number, number - 1 if row["channel"] == "MEMORY" else number
 
     async def _summary(self, conversation: UUID, own: bool) -> tuple[UUID | None, int]:
-        """The summary that counts, and the number of the last message it covers."""
+        """The summary in effect, and the number of the last message it covers."""
         row = await self._database.fetchrow(load("find_summary"), conversation, own)
         return (None, 0) if row is None else (row["id"], row["sequence"])

@@ -1,6 +1,6 @@
-"""Cursors of lists that are ordered by a time, newest first, and then by an id.
+"""Cursors for lists ordered by time, newest first, and then by id.
 
-A cursor begins with a mark of its list, of three bytes, and is of no use in another one.
+A cursor begins with a three-byte mark of its list, so that other lists refuse it.
 """
 
 import base64
@@ -14,11 +14,11 @@ from conversations.errors import BadRequest
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 START = (datetime(9999, 1, 1, tzinfo=UTC), UUID(int=0))
-"""The place before the first of a list."""
+"""The position before the first item of a list."""
 
 
 def make_cursor(mark: bytes, moment: datetime, key: UUID) -> str:
-    """A place in a list that is ordered by a time and an id."""
+    """A position in a list."""
     micros = (moment - _EPOCH) // timedelta(microseconds=1)
     return base64.urlsafe_b64encode(struct.pack(">3sq", mark, micros) + key.bytes).decode()
 

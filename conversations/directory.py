@@ -12,8 +12,9 @@ from conversations.access import Access, Level
 from conversations.answers import answer, nothing
 from conversations.calls import Call
 from conversations.cursors import START, make_cursor, read_cursor
-from conversations.errors import BadRequest, Conflict, NotFound, Unavailable
+from conversations.errors import BadRequest, Conflict, NotFound, Refusal, Unavailable
 from conversations.ids import find_uuid, new_id, random_id
+from conversations.recorder import TextLog
 from conversations.statements import load
 from postgres.database import Database
 
@@ -25,11 +26,12 @@ _DELETE_SECONDS = 60
 
 
 class Directory:
-    """Endpoints 2 to 6."""
+    """The handlers of `/v1/user/conversations` and of one conversation."""
 
-    def __init__(self, database: Database, access: Access) -> None:
+    def __init__(self, database: Database, access: Access, text: TextLog) -> None:
         self._database = database
         self._access = access
+        self._text = text
 
     async def list_page(self, call: Call) -> Response:
         """The conversations that the user can see, newest first."""
@@ -55,7 +57,7 @@ class Directory:
         return answer(200, answers.page(data, following))
 
     async def _place(self, after: str | None, user: str) -> tuple[datetime, UUID]:
-        """Where in the list a page begins: a cursor, or the id of a conversation in it."""
+        """Where a page of the list begins, from a cursor or the id of a conversation."""
         if after is None:
             return START
         key = find_uuid(after)
@@ -67,7 +69,7 @@ class Directory:
         return moment, key
 
     async def create(self, call: Call) -> Response:
-        """A new conversation of the user's own."""
+        """Create a conversation that the user owns."""
         fields = await call.fields()
         key = fields.uuid("id") or new_id()
         title = fields.title()
@@ -84,13 +86,13 @@ class Directory:
                 folded_strings(metadata),
             )
         except asyncpg.UniqueViolationError:
-            row = None  # somebody else was faster
+            row = None  # created concurrently
         if row is not None:
             return answer(201, answers.conversation(row, Level.OWNER))
         try:
             grant = await self._access.enter(call.caller, str(key), Level.OWNER)
-        except Exception as error:
-            raise Conflict("id: already used by another conversation") from error
+        except Refusal:
+            raise Conflict("id: already used by another conversation") from None
         return answer(200, await self._read(grant.conversation, grant.level))
 
     async def get(self, call: Call) -> Response:
@@ -103,7 +105,7 @@ class Directory:
         return answers.conversation(row, level)
 
     async def patch(self, call: Call) -> Response:
-        """Change title, metadata or both: absent leaves, null clears."""
+        """Change title, metadata or both; an absent field is kept, null clears it."""
         fields = await call.fields()
         if not fields.has("title") and not fields.has("metadata"):
             raise BadRequest("title", "give a title, metadata or both")
@@ -124,21 +126,26 @@ class Directory:
         return answer(200, answers.conversation(row, call.place.level))
 
     async def delete(self, call: Call) -> Response:
-        """The whole group, or one branch of it."""
+        """Delete the whole group, or one branch of it."""
         is_branch = call.parameters.choice("scope", ("group", "branch"), "group") == "branch"
         for _ in range(_ATTEMPTS):
             try:
                 async with self._database.transaction() as connection:
                     await connection.execute(f"SET LOCAL statement_timeout = '{_DELETE_SECONDS}s'")
-                    await _delete(connection, call, is_branch)
+                    recordings = await _delete(connection, call, is_branch)
             except asyncpg.ForeignKeyViolationError:
-                continue  # a fork was made below meanwhile
+                continue  # a fork was created below in the meantime
+            if recordings:
+                await self._text.forget(recordings)
             return nothing()
         raise Unavailable("the conversation is being forked; retry the deletion")
 
 
-async def _delete(connection: asyncpg.Connection, call: Call, is_branch: bool) -> None:
-    """Everything that is stored goes now; the search index follows through the outbox."""
+async def _delete(connection: asyncpg.Connection, call: Call, is_branch: bool) -> list[UUID]:
+    """Delete everything that is stored; the search index follows through the outbox.
+
+    Returns the recordings in progress, whose text may be elsewhere.
+    """
     group = await connection.fetchrow(load("lock_group"), call.conversation)
     if group is None:
         raise NotFound("conversation", str(call.conversation))
@@ -151,18 +158,26 @@ async def _delete(connection: asyncpg.Connection, call: Call, is_branch: bool) -
             load("delete_messages"), [row["id"] for row in everything], timeout=_DELETE_SECONDS
         )
         await connection.execute(load("forget_group"), group["id"])
+        recordings = await _in_progress(connection, [row["id"] for row in everything])
         await connection.execute("DELETE FROM groups WHERE id = $1", group["id"])
-        return
+        return recordings
     gone = [row["id"] for row in branch]
     await connection.fetch(load("lock_conversations"), gone)
     seen = await connection.fetch(load("delete_messages"), gone, timeout=_DELETE_SECONDS)
     await connection.execute(load("forget_messages"), group["id"], [row["id"] for row in seen])
     await connection.execute(load("move_transfers"), group["id"], gone)
+    recordings = await _in_progress(connection, gone)
     await connection.execute("DELETE FROM conversations WHERE id = ANY($1::uuid[])", gone)
+    return recordings
+
+
+async def _in_progress(connection: asyncpg.Connection, conversations: list[UUID]) -> list[UUID]:
+    rows = await connection.fetch(load("find_recordings_in_progress"), conversations)
+    return [row["id"] for row in rows]
 
 
 def folded_strings(value: Any) -> str:
-    """The string values in a piece of JSON, one a line, in the form in which words are compared."""
+    """The string values in a JSON value, one per line, case-folded for comparison."""
     found: list[str] = []
 
     def collect(item: Any) -> None:

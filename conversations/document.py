@@ -1,4 +1,4 @@
-"""The OpenAPI document: what a client in any language is built from."""
+"""The OpenAPI document, for generating clients in any language."""
 
 from functools import cache
 from importlib.resources import files
@@ -9,7 +9,7 @@ import yaml
 
 @cache
 def openapi() -> dict[str, Any]:
-    """The document of this package; a test holds it and the endpoints together."""
+    """The document of this package; a test compares it with the endpoints."""
     text = files("conversations").joinpath("openapi.yaml").read_text("utf-8")
     document: dict[str, Any] = yaml.safe_load(text)
     return document

@@ -1,4 +1,4 @@
-"""A message that is not stored yet, and the reading of one from a request."""
+"""A message that is not stored yet, and how it is read from a request."""
 
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ _TITLE = 40
 
 
 class Draft(NamedTuple):
-    """A message on its way into a conversation; after the text it is as the columns say."""
+    """A message to append; the fields after `text` are columns of append_messages.sql."""
 
     text: str
     id: UUID
@@ -40,12 +40,12 @@ class Draft(NamedTuple):
 
     @property
     def preview(self) -> str | None:
-        """What a list shows of its conversation, if users see it."""
+        """The preview that it gives its conversation, if users see it."""
         return self.text[:PREVIEW] or None
 
     @property
     def title(self) -> str | None:
-        """What a conversation without a title takes from its first user message."""
+        """The title that it gives a conversation without one."""
         return " ".join(self.text[: 40 * _TITLE].split())[:_TITLE] or None
 
     def in_epoch(self, epoch: int) -> "Draft":
@@ -53,11 +53,11 @@ class Draft(NamedTuple):
 
     @property
     def columns(self) -> tuple[Any, ...]:
-        """A message for append_messages.sql."""
+        """The columns for append_messages.sql."""
         return self[1:]
 
     def stored(self, conversation: UUID, sequence: int, at: datetime) -> dict[str, Any]:
-        """The row that it has become."""
+        """The row as it was stored."""
         return {
             "id": self.id,
             "conversation_id": conversation,
@@ -76,7 +76,7 @@ class Draft(NamedTuple):
         }
 
     def check_repeats(self, row: Row, conversation: UUID) -> None:
-        """Raise `Conflict` unless a stored message with this id is this very message."""
+        """Raise `Conflict` unless a stored message with this id is the same message."""
         same = (
             row["conversation_id"] == conversation
             and row["user_id"] == self.user
@@ -91,7 +91,7 @@ class Draft(NamedTuple):
 
 
 def same_content(row: Row, draft: Draft) -> bool:
-    """Whether a stored message says the same, whatever the order of keys."""
+    """Whether a stored message has the same content, regardless of key order."""
     if row["is_list"] != draft.is_list:
         return False
     if row["content"] == draft.content:
@@ -168,7 +168,7 @@ def _draft(
 ) -> Draft:
     metadata = fields.metadata()
     is_list = not isinstance(content, str)
-    # Without names, which would double what it takes to make one.
+    # Positional: keyword arguments would double the cost.
     return Draft(
         text_of(content),
         fields.uuid("id") or new_id(),

@@ -1,7 +1,7 @@
-"""Vectors for messages and queries, where an embedder is set: optional, best effort.
+"""Vectors for messages and queries, if an embedder is configured: best effort.
 
-An embedder that is down or slow costs a vector, never an error and never more than its time: after
-a failure it is left alone for a while, and both the index and searches go on by words.
+If the embedder is down or slow, vectors are missing; that is never an error, and never takes longer
+than the timeout. After a failure it is not called for a while, and words are used alone.
 """
 
 import time
@@ -17,7 +17,7 @@ _REST_SECONDS = 10.0
 
 
 class Embeddings:
-    """What the settings name; methods never raise."""
+    """The configured embedder, if any; methods never raise."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._embedder: Embedder | None = None
@@ -30,7 +30,7 @@ class Embeddings:
             )
         self._rests_until = 0.0
         self._failures = metrics.counter(
-            "embedder_failures_total", "Requests that the embedder did not answer well."
+            "embedder_failures_total", "Requests to the embedder that failed."
         )
 
     async def aclose(self) -> None:
@@ -38,7 +38,7 @@ class Embeddings:
             await self._embedder.aclose()
 
     async def of_messages(self, texts: Sequence[str]) -> list[list[float] | None]:
-        """A vector for each text, or None where there is none."""
+        """A vector for each text, or None."""
         if self._embedder is None or self._is_resting():
             return [None] * len(texts)
         vectors = await self._embedder.embed(texts)
@@ -47,7 +47,7 @@ class Embeddings:
         return vectors
 
     async def of_query(self, query: str) -> list[float] | None:
-        """The vector of a query, if it is there within a second."""
+        """The vector of a query, if it arrives within a second."""
         if self._embedder is None or self._is_resting():
             return None
         vector = await self._embedder.embed_query(query, within=QUERY_SECONDS)

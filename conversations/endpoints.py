@@ -1,4 +1,4 @@
-"""Every endpoint that asks who is calling: method, path, least level, and what answers."""
+"""Every endpoint that needs a caller: method, path, least level and handler."""
 
 from dataclasses import dataclass
 
@@ -11,6 +11,7 @@ from conversations.forks import Forks
 from conversations.members import Members
 from conversations.memory import Memory
 from conversations.messages import Messages
+from conversations.recorder import TextLog
 from conversations.responses import NoResponses, Responses
 from conversations.search import Search
 from conversations.summaries import Summaries
@@ -24,7 +25,7 @@ _AGENT = "/v1/agent/conversations/{conversationId}"
 
 @dataclass(frozen=True)
 class Services:
-    """What answers, one noun each."""
+    """The handlers, one noun each."""
 
     directory: Directory
     messages: Messages
@@ -44,10 +45,11 @@ class Services:
         access: Access,
         appends: Appends,
         search: Search,
+        text: TextLog,
         responses: Responses | None,
     ) -> "Services":
         return cls(
-            Directory(database, access),
+            Directory(database, access, text),
             Messages(database, appends),
             Forks(database),
             Members(database),
@@ -79,7 +81,7 @@ def endpoints(of: Services) -> list[Endpoint]:
         Endpoint("GET", f"{c}/memberships", Level.READER, of.members.list_all),
         Endpoint("POST", f"{c}/memberships", Level.MANAGER, of.members.share),
         Endpoint("PATCH", f"{c}/memberships/{{userId}}", Level.MANAGER, of.members.change),
-        # A manager, or oneself: which of the two is decided where the member is known.
+        # A manager, or the member: the handler checks which.
         Endpoint("DELETE", f"{c}/memberships/{{userId}}", Level.READER, of.members.remove),
         Endpoint("POST", f"{c}/transfer-ownership", Level.OWNER, of.transfers.start),
         *_transfers(of.transfers),

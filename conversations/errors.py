@@ -1,21 +1,21 @@
-"""Every answer that is not 2xx.
+"""Every response that is not 2xx.
 
     Refusal
-    ├── BadRequest       400, 405, 413: the request is at fault; `details.field` names where
-    ├── Unauthorized     401: no token or key, or one that does not hold
+    ├── BadRequest       400, 405, 413: the request is invalid; `details.field` names the field
+    ├── Unauthorized     401: no valid token or key
     ├── Forbidden        403: a member whose level is too low, or the wrong party
-    ├── NotFound         404: does not exist, or is not the caller's to know of
-    ├── Conflict         409: it would contradict what is stored
-    └── Unavailable      503: repeat later
+    ├── NotFound         404: does not exist, or the caller may not know that it does
+    ├── Conflict         409: contradicts what is stored
+    └── Unavailable      503: try again later
 
-No message holds content, a token or a key.
+No message contains content, a token or a key.
 """
 
 from typing import Any, ClassVar
 
 
 class Refusal(Exception):
-    """The root: the answer to a request that cannot be done."""
+    """The root: a request that is refused."""
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal"
@@ -53,7 +53,7 @@ class Forbidden(Refusal):
 
 
 class NotFound(Refusal):
-    """The same words whether it never was or is not the caller's to know of."""
+    """The same message, whether it never existed or the caller may not know of it."""
 
     status = 404
     code = "not_found"

@@ -1,10 +1,10 @@
 """JSON whose numbers come back exactly as they were sent.
 
-A number is kept as the characters it was written with: reading it into a float or an integer of
-64 bits would change it.
+A number is kept as the characters it was written with: a float or a 64-bit integer could change it.
 """
 
 import json
+from codecs import BOM_UTF8
 from typing import Any
 
 import orjson
@@ -12,6 +12,7 @@ import orjson
 from conversations.errors import BadRequest
 
 MAX_DEPTH = 64
+_LONGEST_NAME = 200
 
 Number = orjson.Fragment
 """A number as it was written; `dumps` writes it out again."""
@@ -45,20 +46,57 @@ def load_body(body: bytes) -> Any:
     if found is not None:
         return found
     try:
-        return loads(body)
+        value = loads(body)
     except UnicodeDecodeError:
         raise BadRequest("body", "must be JSON in UTF-8") from None
     except json.JSONDecodeError as error:
+        if body.startswith(BOM_UTF8):
+            raise BadRequest("body", "must not begin with a byte order mark") from None
         where = f"{error.msg} at line {error.lineno} column {error.colno}"
         raise BadRequest("body", f"must be JSON ({where})") from None
     except ValueError as error:
         raise BadRequest("body", str(error)) from None
+    if isinstance(value, dict):
+        _check_fields(value)
+    return value
+
+
+def _check_fields(fields: dict[str, Any], within: str = "") -> None:
+    """Refuse NaN and deep nesting in every field, including those that no endpoint reads."""
+    for name, value in fields.items():
+        field = within + name
+        if isinstance(value, list):
+            for index, item in enumerate(value):
+                if name == "messages" and isinstance(item, dict):
+                    _check_fields(item, f"{field}[{index}].")
+                elif isinstance(item, dict | list | NotANumber):
+                    _check_form(item, f"{field}[{index}]", depth=1)
+        elif name == "newMessage" and isinstance(value, dict):
+            _check_fields(value, f"{field}.")
+        else:
+            _check_form(value, field)
+
+
+def _check_form(value: Any, field: str, depth: int = 0) -> None:
+    if isinstance(value, NotANumber):
+        raise BadRequest(_shown(field), f"must contain only JSON numbers, not {value.name}")
+    if isinstance(value, dict | list):
+        if depth == MAX_DEPTH:
+            raise BadRequest(_shown(field), f"must be nested at most {MAX_DEPTH} levels deep")
+        for item in value.values() if isinstance(value, dict) else value:
+            if isinstance(item, dict | list | NotANumber):
+                _check_form(item, field, depth + 1)
+
+
+def _shown(field: str) -> str:
+    """A field name that the caller chose, safe to put into an error."""
+    return field[:_LONGEST_NAME].encode(errors="replace").decode()
 
 
 def _load_strings(body: bytes) -> dict[str, str] | None:
-    """An object of strings only, as most requests are: no number in it could change.
+    """Read an object of strings only, as most requests are: it has no numbers to preserve.
 
-    None for everything else, and for what the quick reader refuses: `loads` says why.
+    None for everything else, and for what orjson refuses: `loads` reports why.
     """
     try:
         value = orjson.loads(body)
@@ -75,32 +113,27 @@ def dumps(value: Any) -> str:
 
 
 def canonical(text: str) -> bytes:
-    """The same bytes for JSON texts that differ in the order of keys or in spaces only."""
+    """The same bytes for JSON texts that differ only in key order or white space."""
     return orjson.dumps(loads(text), option=orjson.OPT_SORT_KEYS)
 
 
-def check(value: Any, field: str, depth: int = 0) -> None:
-    """Refuse what could not be stored and returned unchanged, naming the field."""
+def check_texts(value: Any, field: str) -> None:
+    """Check every string and key of a JSON value, which comes from a body that was read here."""
     if isinstance(value, str):
         check_text(value, field)
-    elif isinstance(value, NotANumber):
-        raise BadRequest(field, f"must contain only JSON numbers, not {value.name}")
-    elif isinstance(value, dict | list):
-        if depth == MAX_DEPTH:
-            raise BadRequest(field, f"must be nested at most {MAX_DEPTH} levels deep")
-        if isinstance(value, dict):
-            for key, item in value.items():
-                check_text(key, field)
-                if not isinstance(item, Number | bool | None):
-                    check(item, field, depth + 1)
-        else:
-            for item in value:
-                if not isinstance(item, Number | bool | None):
-                    check(item, field, depth + 1)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            check_text(key, field)
+            if isinstance(item, str | dict | list):
+                check_texts(item, field)
+    elif isinstance(value, list):
+        for item in value:
+            if isinstance(item, str | dict | list):
+                check_texts(item, field)
 
 
 def check_text(value: str, field: str) -> None:
-    """Refuse NUL and lone surrogates, which neither PostgreSQL nor UTF-8 can carry."""
+    """Refuse NUL and lone surrogates, which PostgreSQL and UTF-8 cannot represent."""
     if "\x00" in value:
         raise BadRequest(field, "must not contain a NUL character")
     if not value.isascii():

@@ -1,7 +1,7 @@
-"""Reading a request: each value has its type and its limits, or is refused by name.
+"""Reading requests: every value has the right type and size, or is refused by name.
 
-`Fields` reads a JSON object, `Parameters` a query string. An absent field and a `null` are the same
-except where `has` is asked.
+`Fields` reads a JSON object, `Parameters` a query string. Absent and `null` are the same, except
+for `has`.
 """
 
 import re
@@ -101,7 +101,7 @@ class Fields:
         return value
 
     def objects(self, field: str, at_most: int) -> Iterator["Fields"]:
-        """The objects of a list, each knowing its place."""
+        """The objects of a list, each with its path."""
         for index, item in enumerate(self.items(field, at_most)):
             yield Fields(item, f"{self.name(field)}[{index}]")
 
@@ -125,19 +125,19 @@ class Fields:
         return None if value is None else read_user(value, self.name(field))
 
     def metadata(self) -> dict[str, Any] | None:
-        """A JSON object of at most 16 KiB; `{}` and absent are not the same."""
+        """A JSON object of at most 16 KiB; `{}` is not the same as absent."""
         value = self._value.get("metadata")
         if value is None:
             return None
         if not isinstance(value, dict):
             raise self.refuse("metadata", "must be a JSON object")
-        exact.check(value, self.name("metadata"))
+        exact.check_texts(value, self.name("metadata"))
         if value and len(exact.dumps(value).encode()) > MAX_METADATA:
             raise self.refuse("metadata", f"must be at most {MAX_METADATA} bytes of JSON")
         return value
 
     def content(self, *, lists: bool) -> "str | list[Any]":
-        """What a message says: a string that is not blank, or a list of objects."""
+        """The content of a message: a string that is not blank, or a list of objects."""
         field = self.name("content")
         value = self._value.get("content")
         if value is None:
@@ -166,7 +166,7 @@ def check_parts(value: list[Any], field: str) -> None:
         place = f"{field}[{index}]"
         if not isinstance(part, dict):
             raise BadRequest(place, "must be a JSON object")
-        exact.check(part, place, depth=1)
+        exact.check_texts(part, place)
         if part.get("type") == "text" and not isinstance(part.get("text"), str):
             raise BadRequest(f"{place}.text", "must be a string")
     if all(part.get("type") == "text" and not part["text"].strip() for part in value):
@@ -212,7 +212,8 @@ class Parameters:
 
 def choose(value: Any, choices: tuple[str, ...], field: str, *, any_case: bool = False) -> str:
     if isinstance(value, str):
-        given = value.upper() if any_case else value
+        # Only ASCII: the dotless i, for example, also has the capital I.
+        given = value.upper() if any_case and value.isascii() else value
         if given in choices:
             return given
     raise BadRequest(field, f"must be {', '.join(choices[:-1])} or {choices[-1]}")

@@ -1,4 +1,4 @@
-"""What a plugin finds: of its answer only the ids and the scores, as PostgreSQL has the rest."""
+"""The ids and scores in a plugin's search response; PostgreSQL has the rest."""
 
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -11,17 +11,17 @@ from conversations.ids import find_uuid
 
 
 class Find(NamedTuple):
-    """A message that the plugin found, and how well it fits."""
+    """A message that the plugin found, and its score."""
 
     id: UUID
     score: float
 
 
 def read_finds(body: bytes) -> list[Find]:
-    """The memories of an answer to a search, in its order; raises `ContractViolation`.
+    """The memories in a search response, in order; raises `ContractViolation`.
 
-    Checking each value of each memory as the contract does takes three times as long, so that is
-    done only where something that is used has an unusual form.
+    Validating every value against the contract takes three times as long, so that is done only if
+    a value that we use looks unusual.
     """
     with suppress(KeyError, TypeError, ValueError):
         memories = orjson.loads(body)["memories"]

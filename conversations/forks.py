@@ -1,4 +1,4 @@
-"""Forks: a conversation that goes its own way from one message on."""
+"""Forks: conversations that branch off at a message."""
 
 from uuid import UUID
 
@@ -20,13 +20,13 @@ from postgres.database import Database
 
 
 class Forks:
-    """Endpoints 9 and 10."""
+    """The handlers of `…/fork` and `…/forks`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def fork(self, call: Call) -> Response:
-        """A new conversation whose path is this one's up to, but not including, a message."""
+        """Create a conversation whose path is this one's up to, but not including, a message."""
         replaced = call.key("messageId", "message")
         target = (await on_path(self._database, call.conversation, [replaced])).get(replaced)
         if target is None or not is_visible(target):
@@ -71,7 +71,7 @@ class Forks:
         return row
 
     async def _made_before(self, target: Row, draft: Draft | None) -> Row:
-        """The fork of an earlier request with the same first message."""
+        """The fork that an earlier request with the same first message created."""
         if draft is None:
             raise Conflict("the fork could not be created")
         row = await self._database.fetchrow(load("find_fork"), draft.id)

@@ -1,4 +1,4 @@
-"""Excerpts of found messages with the words that were looked for between `**`."""
+"""Excerpts of found messages, with the matched words between `**`."""
 
 import re
 
@@ -8,10 +8,10 @@ _BEFORE = 60
 
 
 def excerpt(text: str, headline: str | None, query: str) -> str | None:
-    """At most 300 characters; PostgreSQL's headline where it marks a word, else our own."""
+    """At most 300 characters; PostgreSQL's headline if it marks a word, otherwise our own."""
     if headline is not None and _MARK in headline:
         first = headline.index(_MARK)
-        # PostgreSQL counts words: one that is very long may fill the excerpt before the first mark.
+        # PostgreSQL counts words: a very long one may fill the excerpt before the first mark.
         return _cut(headline if first <= MAX_EXCERPT // 2 else headline[first - _BEFORE :])
     found = _find(text, query)
     if found is None:
@@ -24,7 +24,7 @@ def excerpt(text: str, headline: str | None, query: str) -> str | None:
 
 
 def _find(text: str, query: str) -> tuple[int, int] | None:
-    """Where the query, or the first of its words that occurs, is in the text."""
+    """The position of the query in the text, or of the first of its words that occurs."""
     for part in (query.strip(), *re.findall(r"\w+", query)):
         if part:
             match = re.search(re.escape(part), text, re.IGNORECASE)
@@ -34,7 +34,7 @@ def _find(text: str, query: str) -> tuple[int, int] | None:
 
 
 def _cut(marked: str) -> str:
-    """The first 300 characters, without half a mark or one that is not closed."""
+    """The first 300 characters, without a mark that is cut in half or not closed."""
     if len(marked) <= MAX_EXCERPT:
         return marked
     cut = marked[:MAX_EXCERPT]

@@ -1,7 +1,7 @@
-"""Ids: those of our own making, and those that others write.
+"""Ids: generating our own, and reading those that others send.
 
-They are of the driver's own class, as those in rows are: much quicker to make, compare and write
-than Python's, of which it is a subclass.
+They have the same class as ids in rows: the driver's subclass of Python's UUID, which is much
+faster to create, compare and encode.
 """
 
 import os
@@ -13,10 +13,10 @@ from uuid import UUID
 
 from asyncpg.pgproto import pgproto
 
-# Asking the system for each id takes longer than everything else about it.
+# A system call for each id would take longer than everything else.
 _IDS_AT_ONCE = 256
 _RANDOM_BYTES = 10
-# The version (7) and the variant, and the bits that are left to chance.
+# The version (7) and the variant; the other bits are random.
 _VERSION = 0x7 << 76 | 0x2 << 62
 _FREE = ~(0xF << 76 | 0x3 << 62)
 _FORM = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
@@ -30,7 +30,7 @@ def new_id() -> UUID:
 
 
 def random_id() -> UUID:
-    """A UUID of our own kind (version 8), of which any part may be replaced by what it shares."""
+    """A random UUID of version 8 (custom): create_conversation.sql may replace its start."""
     number = int.from_bytes(os.urandom(16)) & ~(0xF << 76) & ~(0x3 << 62)
     return pgproto.UUID((number | 0x8 << 76 | 0x2 << 62).to_bytes(16))
 

@@ -1,8 +1,8 @@
-"""From the outbox to the index: the words for PostgreSQL, and every message to the plugin.
+"""From the outbox to the search indexes: words in PostgreSQL, and messages in the plugin.
 
-One worker of all does it, whoever has the lock. A row of the outbox goes away once the plugin has
-answered, and not before. Told twice after a crash, the plugin keeps one memory: its id is the
-message's.
+Only the worker that holds the lock does this. An outbox row is deleted after the plugin has
+answered, not before. If the plugin gets a message twice after a crash, it still stores one memory,
+because the id is the message's.
 """
 
 import asyncio
@@ -36,14 +36,14 @@ _ROWS = 500
 _BYTES = 8 * 1024 * 1024
 _CHARACTERS = 2 * 1024 * 1024
 _IDLE_SECONDS = 0.2
-# Nobody waits for the index, since what is appended meanwhile is found in the outbox. So appends
-# come first: while that many arrive in a second, each round is followed by a rest that is longer,
+# Nobody waits for the index, because searches look into the outbox, too. So appends come first:
+# while more than this many arrive per second, each round is followed by a rest nine times as long,
 # and the index takes a tenth of a core.
 _BUSY = 200.0
 _REST = 9.0
-# A round that waits for a slow plugin or embedder takes no more of the machine for that.
+# A round that is slow because it waits for the plugin or the embedder uses no more CPU.
 _LONGEST_REST = 10.0
-# How soon a rest ends when the appends do.
+# How often a rest checks whether the appends have stopped.
 _LOOK_SECONDS = 0.5
 _ELSEWHERE_SECONDS = 2.0
 _LONGEST_PAUSE = 5.0
@@ -57,7 +57,7 @@ NAMESPACE = "custom:conv:"
 
 
 def namespace_of(group: UUID) -> str:
-    """Where the plugin keeps the messages of a group."""
+    """The plugin's namespace for the messages of a group."""
     return f"{NAMESPACE}{group}"
 
 
@@ -69,7 +69,7 @@ class _Entry:
 
 
 def rest_after(seconds: float) -> float:
-    """How long to leave the machine to appends after a round that took that long."""
+    """How long to rest after a round that took this many seconds."""
     return min(max(_IDLE_SECONDS, _REST * seconds), _LONGEST_REST)
 
 
@@ -82,7 +82,7 @@ class _Arrivals:
         self._looked = 0.0
 
     async def rate(self) -> float:
-        """Rows in a second since this was asked last."""
+        """Rows per second since the last call."""
         before, since = self._newest, self._looked
         self._newest = await self._connection.fetchval(load("newest_in_outbox"))
         self._looked = time.monotonic()
@@ -90,7 +90,7 @@ class _Arrivals:
 
 
 class Index:
-    """Empties the outbox for as long as `run` runs."""
+    """Empties the outbox while `run` is running."""
 
     def __init__(
         self,
@@ -104,15 +104,13 @@ class Index:
         self._embeddings = embeddings
         self._known: set[UUID] = set()
         self._told = metrics.counter(
-            "outbox_told_total", "What the plugin was told, by action.", ("action",)
+            "outbox_told_total", "Entries sent to the plugin, by action.", ("action",)
         )
-        self._refused = metrics.counter(
-            "outbox_refused_total", "Messages that the plugin would not take."
-        )
-        self._waiting = metrics.gauge("outbox_waiting", "What the plugin has not been told yet.")
+        self._refused = metrics.counter("outbox_refused_total", "Messages that the plugin refused.")
+        self._waiting = metrics.gauge("outbox_waiting", "Entries not yet sent to the plugin.")
 
     async def run(self) -> None:
-        """Take the lock, or wait for it, and work."""
+        """Empty the outbox whenever this worker gets the lock."""
         while True:
             async with self._database.connection() as connection:
                 lock = SCHEMA.lock("index")
@@ -130,7 +128,7 @@ class Index:
         arrivals = _Arrivals(connection)
         while True:
             began = time.monotonic()
-            # Asked of the connection that has the lock: when that is gone, so is the lock.
+            # On the connection that holds the lock: if it is lost, so is the lock.
             await connection.execute(load("add_words", leave_out="of-user"), _ROWS)
             rows: list[asyncpg.Record] = []
             if began >= away_until:
@@ -156,11 +154,11 @@ class Index:
                 await asyncio.sleep(_IDLE_SECONDS)
 
     async def count(self) -> None:
-        """Before the metrics are shown."""
+        """Update the gauge before metrics are served."""
         self._waiting.set(await self._database.fetchval("SELECT count(*) FROM outbox"))
 
     async def _tell(self, run: Sequence[Row]) -> None:
-        """Tell the plugin of rows with the same action, which may go together."""
+        """Tell the plugin about rows with the same action."""
         action = run[0]["action"]
         if action == "write":
             await self._write(run)
@@ -192,7 +190,7 @@ class Index:
         return [_entry(row, vector) for row, vector in zip(rows, vectors, strict=True)]
 
     async def _write_batch(self, entries: list[_Entry]) -> list[_Entry]:
-        """All in one request; what is left are those that it failed for."""
+        """Write all in one request; return the entries that failed."""
         try:
             results = await self._plugin.batch([entry.write for entry in entries])
         except BadRequest:
@@ -202,7 +200,7 @@ class Index:
         return [entry for entry, result in pairs if isinstance(result, BatchFailure)]
 
     async def _write_each(self, entries: list[_Entry]) -> None:
-        """Each in its own request: in order within a group, several groups at once."""
+        """Write each in its own request: in order within a group, several groups at once."""
         queues: dict[UUID, list[_Entry]] = {}
         for entry in entries:
             queues.setdefault(entry.group, []).append(entry)
@@ -221,7 +219,7 @@ class Index:
             self._refused.inc(len(refused))
             log.warning("the plugin refused messages", extra={"messages": len(refused)})
             await self._database.execute(load("refuse_outbox"), refused)
-        # Those before a failure are done, so that there is progress however often it fails.
+        # What was written before a failure is done, so that repeated failures still make progress.
         await self._done(written)
         failure = next((end for end in ends if isinstance(end, BaseException)), None)
         if failure is not None:
@@ -231,7 +229,7 @@ class Index:
                 del failure, ends  # or they would keep themselves, and the messages, in memory
 
     async def _write_one(self, entry: _Entry) -> bool:
-        """One message, creating the namespace again if needed; whether the plugin accepted it."""
+        """Write one message, recreating the namespace if needed; whether the plugin took it."""
         write = entry.write
         for _ in range(3):
             try:
@@ -242,7 +240,7 @@ class Index:
                 log.info("refused", extra={"status": error.status})
                 if write.embedding is None:
                     return False
-                # Such as a plugin that takes vectors of another dimension: words alone will do.
+                # The plugin may expect vectors of another dimension: use words only.
                 write = write.model_copy(update={"embedding": None})
             else:
                 return True
@@ -252,7 +250,7 @@ class Index:
         try:
             await self._plugin.put_namespace(namespace_of(group), NamespaceUpsert(kind="custom"))
         except (BadRequest, Forbidden) as error:
-            # Its messages will be refused, one by one; the others must not wait for that.
+            # Its messages will be refused one by one; other groups must not wait for that.
             log.warning("the plugin refused a namespace", extra={"status": error.status})
             return
         if len(self._known) >= _NAMESPACES_KNOWN:
@@ -294,7 +292,7 @@ def _entry(row: Row, vector: list[float] | None) -> _Entry:
 
 
 def _runs(rows: Sequence[Row]) -> list[list[Row]]:
-    """Neighbours with the same action, cut where the texts get long."""
+    """Consecutive rows with the same action, split where the texts get too long."""
     runs: list[list[Row]] = []
     size = 0
     for row in rows:

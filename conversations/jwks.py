@@ -1,8 +1,7 @@
-"""Public keys by URL: fetched once, kept for a while, asked again when a token names a new one.
+"""Public keys from a URL: cached for a while, and fetched again when a token names an unknown one.
 
-A key that is not known makes one request, at most every ten seconds, however many tokens name
-it: otherwise anybody could have the key server flooded. While that server is away the keys that are
-known go on to count.
+Unknown keys cause at most one request every ten seconds, however many tokens name them: otherwise
+anybody could flood the key server. While that server is unavailable, the known keys stay valid.
 """
 
 import asyncio
@@ -58,7 +57,7 @@ class KeySet:
         return found
 
     async def refresh(self) -> None:
-        """Fetch the keys when they are older than they may be."""
+        """Fetch the keys again if they are too old."""
         if self._fetched_at is None or time.monotonic() - self._fetched_at > self._kept:
             await self._ask_again()
 
@@ -66,11 +65,11 @@ class KeySet:
         return [key.public for key in self._keys if key.fits(kid, algorithm)]
 
     async def _ask_again(self) -> bool:
-        """Fetch, unless that was done a moment ago; True when the keys are new."""
+        """Fetch, unless that was done a moment ago; whether the keys may have changed."""
         before = self._asked_at
         async with self._asking:
             if self._asked_at != before:
-                return True  # somebody else asked while we waited
+                return True  # another request fetched them while we waited
             now = time.monotonic()
             if before is not None and now - before < self._between:
                 return False
@@ -109,11 +108,11 @@ class Key:
     kid: str | None
     kind: str
     curve: str | None
-    algorithm: str | None  # where the key says that it serves one only
+    algorithm: str | None  # if the key is for one only
     public: Any
 
     def fits(self, kid: object, algorithm: str) -> bool:
-        """Whether it may have signed a token with such a header."""
+        """Whether it may have signed a token with this header."""
         if kid is not None and self.kid is not None and self.kid != kid:
             return False
         if self.algorithm is not None:

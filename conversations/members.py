@@ -16,13 +16,13 @@ _OWNER_STAYS = "the owner's membership changes only by a transfer of ownership"
 
 
 class Members:
-    """Endpoints 11 to 14."""
+    """The handlers of `…/memberships`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def list_all(self, call: Call) -> Response:
-        """Owner first, then in the order in which they came."""
+        """Owner first, then in the order in which they joined."""
         rows = await self._database.fetch(load("list_members"), call.place.group)
         data = [answers.membership(row, call.conversation) for row in rows]
         return answer(200, {"data": data})

@@ -35,7 +35,7 @@ async def start_epoch(
 
 
 class Memory:
-    """Endpoint 25."""
+    """The handler of `…/memory/messages/sync`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

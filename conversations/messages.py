@@ -21,7 +21,7 @@ SCOPES = ("path", "own")
 
 
 class Messages:
-    """Endpoints 7, 8 and 24."""
+    """The handlers of `…/messages`, for users and for agents."""
 
     def __init__(self, database: Database, appends: Appends) -> None:
         self._database = database
@@ -65,18 +65,18 @@ class Messages:
         return int(row["sequence"])
 
     async def append(self, call: Call) -> Response:
-        """A message of a user. The statement that stores it asks whether the user may write."""
+        """Append a user's message. The statement that stores it checks access."""
         try:
             draft = user_draft(await call.fields(), call.user)
         except Exception:
-            await call.enter()  # who may not write learns nothing of the body
+            await call.enter()  # a caller who may not write learns nothing about the body
             raise
         key = call.key(CONVERSATION, "conversation")
         appended = await self._appends.add(key, [draft], asker=call.user)
         return answer(201 if appended.is_new else 200, answers.message(appended.rows[0]))
 
     async def append_many(self, call: Call) -> Response:
-        """Messages of an agent, stored all or none and together."""
+        """Append an agent's messages: all or none, next to each other."""
         fields = await call.fields()
         drafts = agent_drafts(fields, call.agent, call.caller.user)
         if not drafts:
@@ -90,7 +90,7 @@ class Messages:
         return answer(201 if appended.is_new else 200, body)
 
     async def _append_memory(self, call: Call, drafts: list[Draft]) -> Appended:
-        """With memory among them: it belongs to the newest epoch at this very moment."""
+        """Append messages that include memory, which joins the epoch that is newest right now."""
         try:
             return await self._append_new_memory(call, drafts)
         except asyncpg.UniqueViolationError:

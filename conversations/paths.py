@@ -1,4 +1,4 @@
-"""Looking at the path of a conversation."""
+"""Queries about the path of a conversation."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -13,7 +13,7 @@ END = 2**31 - 1
 
 
 async def on_path(database: Database, conversation: UUID, ids: Sequence[UUID]) -> dict[UUID, Row]:
-    """Those of the messages that are on the path of a conversation."""
+    """The messages with these ids that are on the path of a conversation."""
     rows = await database.fetch(load("find_on_path"), conversation, list(ids))
     return {row["id"]: row for row in rows}
 

@@ -1,4 +1,4 @@
-"""Where messages go: the arguments of the statement that appends them."""
+"""The arguments of the statement that appends messages."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
@@ -9,13 +9,13 @@ from conversations.access import Level
 from conversations.drafts import Draft
 
 WRITES = Level.WRITER
-# Between the names of those who ask; a user id has no control characters.
+# Separates user ids, which have no control characters.
 _BETWEEN = "\x1f"
 _NOTHING: tuple[Any, ...] = (None,) * 7
 
 
 class _Place:
-    """What becomes of one conversation: its messages, and what they change about it."""
+    """A conversation in the statement: its new messages, and what they change."""
 
     __slots__ = ("askers", "conversation", "drafts")
 
@@ -25,7 +25,7 @@ class _Place:
         self.askers: list[str] = []
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Its messages for append_messages.sql."""
+        """The rows for append_messages.sql."""
         changes = self._changes()
         for further, draft in enumerate(self.drafts):
             yield self.conversation, further, *changes, *draft.columns
@@ -53,7 +53,7 @@ class _Place:
 
 
 def arguments(appends: Iterable[tuple[UUID, Sequence[Draft], str | None]]) -> list[Any]:
-    """The arguments of append_messages.sql, of messages with their conversations and askers."""
+    """The arguments of append_messages.sql, from conversations with messages and askers."""
     places: dict[UUID, _Place] = {}
     for conversation, drafts, asker in appends:
         place = places.get(conversation)
@@ -62,7 +62,7 @@ def arguments(appends: Iterable[tuple[UUID, Sequence[Draft], str | None]]) -> li
         if asker is not None and asker not in place.askers:
             place.askers.append(asker)
         place.drafts += drafts
-    # In the order of their ids, in which all workers take the locks.
+    # All workers take the locks in the order of the ids.
     ordered = sorted(places.values(), key=attrgetter("conversation"))
     rows: list[tuple[Any, ...]] = []
     for place in ordered:

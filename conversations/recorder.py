@@ -1,11 +1,12 @@
-"""Recordings of responses in progress: starting, ending, and what happens to those left alone.
+"""Recordings of responses in progress: starting and ending them, even if the agent is gone.
 
-The row of a recording is always in PostgreSQL. Its text is there, too, or in Redis until it ends:
-see `text_postgres` and `text_redis`. Locks are taken in one order: conversation, recording.
+The row of a recording is always in PostgreSQL. Its text is there as well, or in Redis until it
+ends: see `text_postgres` and `text_redis`. The conversation is always locked before the recording.
 """
 
 import hashlib
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
@@ -34,19 +35,22 @@ class TextLog(Protocol):
     """Where the text of recordings in progress is kept."""
 
     async def append(self, row: Row | None, key: UUID, piece: "Piece") -> Row | None:
-        """Append at the end of a recording in progress; None when it cannot be done."""
+        """Append at the end of a recording in progress; None if that is not possible."""
 
     async def current(self, row: Row) -> Row:
         """The row with the true length."""
 
     async def read(self, key: UUID, start: int) -> str:
-        """The text from a character on."""
+        """The text from an offset on."""
 
     async def settle(self, connection: asyncpg.Connection, row: Row) -> Row:
         """Bring all text into PostgreSQL, as part of ending the recording."""
 
     async def is_quiet(self, row: Row, idle: timedelta) -> bool:
-        """Whether nothing has come for so long, asked where the text is."""
+        """Whether nothing has arrived for that long, according to where the text is kept."""
+
+    async def forget(self, keys: Sequence[UUID]) -> None:
+        """Delete text outside PostgreSQL of recordings that have ended or are deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ class Piece:
 
     @property
     def digest(self) -> str:
-        """To know a repeat of the call that ended a recording."""
+        """Identifies the call, to recognise a repeat of the one that ended a recording."""
         said = [self.content, self.offset, self.complete, self.error]
         return hashlib.sha256(orjson.dumps(said)).hexdigest()
 
@@ -96,12 +100,12 @@ class Recorder:
             locked = await _lock_conversation(connection, conversation)
             if store and await connection.fetch(load("find_messages"), [message]):
                 raise Conflict("messageId: already used by another message")
-            before = await connection.fetchval(load("find_recording_in_progress"), conversation)
+            before = await connection.fetchval(load("find_recordings_in_progress"), [conversation])
             if before is not None:
                 row = await connection.fetchrow(load("lock_recording"), before)
                 if row is not None and row["status"] == IN_PROGRESS:
                     await self._end(connection, row, "superseded", None)
-            return await one(
+            started = await one(
                 connection,
                 "start_recording",
                 new_id(),
@@ -112,9 +116,12 @@ class Recorder:
                 message,
                 store,
             )
+        if before is not None:
+            await self.text.forget([before])
+        return started
 
     async def append(self, conversation: UUID, key: UUID, piece: Piece) -> Row:
-        """Add a piece, and end the recording where the piece says so."""
+        """Add a piece, and end the recording if the piece says so."""
         row = await self._database.fetchrow(load("find_recording"), key, conversation)
         if row is None:
             raise NotFound("recording", str(key))
@@ -149,7 +156,9 @@ class Recorder:
             status = "failed" if piece.error is not None else "completed"
             if status == "completed" and settled["cancel_requested"]:
                 status = "cancelled"
-            return await self._end(connection, settled, status, piece.digest)
+            ended = await self._end(connection, settled, status, piece.digest)
+        await self.text.forget([key])
+        return ended
 
     async def _append_last(self, connection: asyncpg.Connection, row: Row, piece: Piece) -> Row:
         """The text of the call that ends a recording."""
@@ -167,7 +176,7 @@ class Recorder:
         return _check_repeat(row, piece, text)
 
     async def _explain(self, row: Row, key: UUID, piece: Piece) -> Row:
-        """Nothing was appended to a recording in progress: a repeat, or a refusal."""
+        """Why nothing was appended to a recording in progress: a repeat, or a refusal."""
         if piece.offset is None or piece.offset == row["length"]:
             if row["length"] + len(piece.content) > MAX_RECORDING:
                 raise _too_long()
@@ -188,13 +197,13 @@ class Recorder:
 
     @staticmethod
     async def _store(connection: asyncpg.Connection, row: Row) -> UUID | None:
-        """The text as a message of the conversation, if there is any."""
+        """Store the text as a message, if there is any."""
         text = await _recorded(connection, row["id"])
         if not text.strip():
             return None
         key = row["message_id"]
         if key is None or await connection.fetch(load("find_messages"), [key]):
-            key = new_id()  # somebody has taken it since: the answer must not be lost for that
+            key = new_id()  # the id was taken in the meantime; the answer must not be lost
         draft = Draft(
             id=key,
             role="assistant",
@@ -215,7 +224,7 @@ class Recorder:
         return None if row is None else await self.text.current(row)
 
     async def _find_newest(self, asked: list[UUID]) -> list[Row | None]:
-        """For all who ask at the same time, such as followers who come back."""
+        """For all concurrent callers, such as followers that reconnect."""
         found: list[Row | None] = [None] * len(asked)
         rows = await self._database.fetch(load("newest_recording"), asked, self._retention)
         for row in rows:
@@ -223,7 +232,7 @@ class Recorder:
         return found
 
     async def cancel(self, conversation: UUID) -> bool:
-        """Ask the agent to stop; whether anything was in progress."""
+        """Ask the agent to stop; returns whether anything was in progress."""
         rows = await self._database.fetch(load("request_cancel"), conversation, _CANCEL_AFTER)
         return bool(rows)
 
@@ -232,23 +241,27 @@ class Recorder:
         return {row["conversation_id"] for row in rows}
 
     async def sweep(self) -> None:
-        """End what its agent has left: nothing came for the idle time, or it would not stop."""
+        """End abandoned recordings: idle for too long, or still not stopped when cancelled."""
         for row in await self._database.fetch(load("overdue_recordings"), self._idle):
-            async with self._database.transaction() as connection:
-                locked = await connection.fetchrow(
-                    load("lock_conversation"), row["conversation_id"]
-                )
-                found = await connection.fetchrow(load("lock_recording"), row["id"])
-                if locked is None or found is None:
-                    continue
-                status = await connection.fetchval(load("is_overdue"), row["id"], self._idle)
-                if status == "aborted" and not await self.text.is_quiet(found, self._idle):
-                    await connection.execute(load("touch_recording"), row["id"])
-                elif status is not None:
-                    await self._end(connection, found, status, None)
+            if await self._end_overdue(row["conversation_id"], row["id"]):
+                await self.text.forget([row["id"]])
+
+    async def _end_overdue(self, conversation: UUID, key: UUID) -> bool:
+        async with self._database.transaction() as connection:
+            locked = await connection.fetchrow(load("lock_conversation"), conversation)
+            found = await connection.fetchrow(load("lock_recording"), key)
+            if locked is None or found is None:
+                return False
+            status = await connection.fetchval(load("is_overdue"), key, self._idle)
+            if status == "aborted" and not await self.text.is_quiet(found, self._idle):
+                await connection.execute(load("touch_recording"), key)
+                return False
+            if status is not None:
+                await self._end(connection, found, status, None)
+        return status is not None
 
     async def forget_old(self) -> None:
-        """Delete what has been replayable for long enough."""
+        """Delete recordings older than the retention time."""
         while await self._database.fetch(load("delete_old_recordings"), self._retention):
             pass
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -12,10 +13,11 @@ from conversations import answers
 from conversations.access import Access, Level
 from conversations.answers import Row, answer, nothing
 from conversations.calls import Call
-from conversations.errors import BadRequest, Conflict, NotFound
+from conversations.errors import BadRequest, Conflict, NotFound, Unauthorized, Unavailable
 from conversations.exact import check_text
 from conversations.recorder import MAX_RECORDING, Piece, Recorder
-from conversations.tails import Tails
+from conversations.tails import Follower, Tails
+from conversations.tokens import Tokens, bearer
 from serving.stopping import until_stopping
 
 MAX_CHECKED = 1000
@@ -25,15 +27,16 @@ _STREAM_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
 
 
 class Responses:
-    """Endpoints 20 to 22, 27 and 28."""
+    """The handlers of `…/response`, `…/cancel-response` and `…/resume-check`."""
 
-    def __init__(self, recorder: Recorder, tails: Tails, access: Access) -> None:
+    def __init__(self, recorder: Recorder, tails: Tails, access: Access, tokens: Tokens) -> None:
         self._recorder = recorder
         self._tails = tails
         self._access = access
+        self._tokens = tokens
 
     async def sweep(self) -> None:
-        """Look after recordings that their agents have left."""
+        """End abandoned recordings, and delete old ones."""
         rounds = 0
         while True:
             await asyncio.sleep(_SWEEP_SECONDS)
@@ -70,14 +73,15 @@ class Responses:
             content=fields.text("content", MAX_RECORDING) or "",
             offset=fields.whole("offset", 0, MAX_RECORDING),
             complete=complete,
-            error=None if error is None or error is False else str(error),
+            # Some clients send an empty one with every piece.
+            error=str(error) if error else None,
         )
         return answer(
             200, answers.recording(await self._recorder.append(call.conversation, key, piece))
         )
 
     async def follow(self, call: Call) -> Response:
-        """The newest recording, as events or at once."""
+        """The newest recording, as an event stream or as JSON."""
         asked = call.parameters
         is_stream = asked.flag("stream", default=True)
         offset = asked.whole("offset", 0, MAX_RECORDING, 0)
@@ -87,7 +91,7 @@ class Responses:
                 return nothing()
             raise NotFound("recording", str(call.conversation))
         field = "offset"
-        last = call.header(b"last-event-id")
+        last = call.header("Last-Event-ID")
         if last:
             field, place = "Last-Event-ID", _place(last, row)
             if place is None and is_stream:
@@ -97,17 +101,28 @@ class Responses:
             raise BadRequest(field, f"the recording has {row['length']} characters")
         if not is_stream:
             return await self._whole(call, row, offset)
-        events = self._tails.follow(row, call.user, offset)
+        token = bearer(call.header("Authorization") or "")
+        follower = Follower(call.user, partial(self._is_valid, token))
+        events = self._tails.follow(row, follower, offset)
         # Before the response starts, so that a busy store gives a 503 and not a broken stream.
         first = await anext(events, b"")
         if call.scope["method"] == "HEAD":
-            await events.aclose()  # nobody gets the rest, so nobody should wait for its end
+            await events.aclose()  # nobody reads the rest
         rest = until_stopping(call.scope, _continued(first, events))
         return StreamingResponse(rest, media_type="text/event-stream", headers=_STREAM_HEADERS)
 
+    async def _is_valid(self, token: str) -> bool:
+        try:
+            await self._tokens.user(token)
+        except Unauthorized:
+            return False
+        except Unavailable:
+            return True  # it cannot be checked now, and it was valid before
+        return True
+
     async def _whole(self, call: Call, row: Row, offset: int) -> Response:
         text = await self._recorder.text.read(row["id"], offset)
-        # Asked again after reading: nothing recorded after a revocation goes out.
+        # Checked again after reading: nothing recorded after a revocation may be sent.
         await self._access.enter(call.caller, str(call.conversation), Level.READER)
         body: dict[str, Any] = {**answers.recording(row), "content": text}
         body["offset"] = offset + len(text)
@@ -156,7 +171,7 @@ async def asked_conversations(call: Call) -> list[UUID]:
 
 
 def _place(last: str, row: Row) -> int | None:
-    """The character after the last event; None: its end was seen. Of another recording: 0."""
+    """The offset after the last event; None if that was the end, 0 if of another recording."""
     key, _, place = last.strip().rpartition(":")
     if key.lower() != str(row["id"]):
         return 0

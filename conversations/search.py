@@ -1,8 +1,8 @@
 """Search: the plugin finds, PostgreSQL decides what may be shown.
 
 A message that the plugin does not have yet is found in the outbox. While the plugin is unavailable,
-PostgreSQL's own full text answers. What the plugin returns is looked up again, so that nothing is
-shown that was deleted or withdrawn a moment ago.
+PostgreSQL's full-text search answers. What the plugin returns is looked up again, so that nothing
+is shown that was just deleted or withdrawn.
 """
 
 import asyncio
@@ -30,23 +30,24 @@ from postgres.database import Database
 MAX_QUERY = 1000
 MAX_RESULTS = 100
 MAX_CONVERSATIONS = 100
-# What one request names: as many as the reference plugin takes, and what any can be expected to.
+# Namespaces in one request: what the reference plugin accepts, and what any plugin should.
 _MOST_NAMESPACES = 5000
 _FEWER_NAMESPACES = 1000
 _PLUGIN_SECONDS = 2.0
-# What was deleted or withdrawn a moment ago, and is still in the plugin.
+# Extra results, for messages that were just deleted or withdrawn and are still in the plugin.
 _SPARE = 10
 _WORDS = 500
-_RANK = 60  # reciprocal rank fusion: how little the first places differ
+_RANK = 60  # the constant of reciprocal rank fusion
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Question:
-    """A search as it is carried out: the words, where, and up to which message.
+    """A search: the query, where to look, and up to which message.
 
-    `namespaces` is where the plugin looks; `groups` are theirs, or None for all that the user sees.
+    `namespaces` is where the plugin looks; `groups` are the same groups, or None for all that the
+    user sees.
     """
 
     user: str
@@ -59,12 +60,12 @@ class Question:
 
     @property
     def wanted(self) -> int:
-        """How many to ask the plugin for: more than are shown, as some may be gone or outside."""
+        """How many to ask the plugin for: more than needed, because some may be filtered out."""
         is_narrow = self.paths is not None or self.before is not None
         return MAX_LIMIT if is_narrow else min(MAX_LIMIT, self.top + _SPARE)
 
     def arguments(self, second: object, third: object) -> list[object]:
-        """Of the statements that search and of the one that filters."""
+        """The arguments of the statements that search and of the one that filters."""
         paths = self.paths
         moment, sequence = self.before or (None, None)
         return [
@@ -80,7 +81,7 @@ class Question:
 
 
 class Search:
-    """Endpoint 19."""
+    """The handler of `/v1/user/search/messages`."""
 
     def __init__(self, database: Database, plugin: MemoryClient, embeddings: Embeddings) -> None:
         self._database = database
@@ -124,7 +125,7 @@ class Search:
 
     async def _by_postgres(self, question: Question) -> list[tuple[Row, float]]:
         arguments = question.arguments(question.query, question.groups)
-        # What is appended from here on need not be found, so nobody can keep a search busy by it.
+        # Later appends need not be found, so that nobody can keep a search busy by appending.
         newest = await self._database.fetchval(load("newest_in_outbox"))
         # First, so that a message that gets its words in between is not missed.
         waiting, is_cut = await self._waiting(question, without_words=True)
@@ -139,7 +140,7 @@ class Search:
         return best[: question.top]
 
     async def _by_plugin(self, question: Question) -> list[tuple[Row, float]] | None:
-        """None where the plugin cannot answer, or where what it found does not suffice."""
+        """None if the plugin cannot answer, or found too little that may be shown."""
         # First, so that a message that reaches the plugin in between is not missed.
         waiting, is_cut = await self._waiting(question, without_words=False)
         if is_cut:
@@ -155,14 +156,14 @@ class Search:
         found = [(by_id[find.id], find.score) for find in finds if find.id in by_id]
         merged = _merge(found, [(row, row["score"]) for row in waiting], question.top)
         if is_cut and len(found) < len(finds) and len(merged) < question.top:
-            # What may not be shown took the places of what may.
+            # Results that may not be shown took the place of others.
             return None
         return merged
 
     async def _waiting(
         self, question: Question, *, without_words: bool
     ) -> tuple[list[asyncpg.Record], bool]:
-        """What is found in the outbox, and whether there was more than was looked at."""
+        """What is found in the outbox, and whether it had more than was searched."""
         arguments = question.arguments(question.query, question.groups)
         rows = await self._database.fetch(
             load("search_outbox"), *arguments, question.top, without_words
@@ -178,7 +179,7 @@ class Search:
         except BadRequest:
             if vector is None:
                 raise
-            # Such as a plugin that takes vectors of another dimension: words alone will do.
+            # The plugin may expect vectors of another dimension: use words only.
             pieces = await self._ask_for(question, None)
         finds = [find for piece in pieces for find in piece]
         if len(pieces) > 1:
@@ -186,13 +187,13 @@ class Search:
         return finds, any(len(piece) >= question.wanted for piece in pieces)
 
     async def _ask_for(self, question: Question, vector: list[float] | None) -> list[list[Find]]:
-        """The answers for all namespaces, in as many requests as that takes."""
+        """The responses for all namespaces, in as many requests as needed."""
         try:
             return await self._ask_in_parts(question, vector, self._most_namespaces)
         except BadRequest:
             if len(question.namespaces) <= _FEWER_NAMESPACES:
                 raise
-        # Too many names for this plugin, perhaps.
+        # Perhaps too many namespaces for this plugin.
         found = await self._ask_in_parts(question, vector, _FEWER_NAMESPACES)
         self._most_namespaces = _FEWER_NAMESPACES
         return found
@@ -204,7 +205,7 @@ class Search:
         request = SearchRequest(
             namespaces=names[:1], query=question.query, embedding=vector, limit=question.wanted
         )
-        # The names are of our own making: checking thousands takes longer than sending them.
+        # We made these names: validating thousands takes longer than sending them.
         requests = [
             request.model_copy(update={"namespaces": names[start : start + size]})
             for start in range(0, len(names), size)
@@ -234,7 +235,7 @@ class Search:
 def _merge(
     found: Sequence[tuple[Row, float]], waiting: Sequence[tuple[Row, float]], top: int
 ) -> list[tuple[Row, float]]:
-    """One ranking of two whose scores cannot be compared: by the places in each."""
+    """Merge two rankings whose scores cannot be compared, by the positions in each."""
     if not waiting:
         return list(found[:top])
     if not found:

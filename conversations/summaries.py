@@ -18,13 +18,13 @@ from postgres.database import Database
 
 
 class Summaries:
-    """Endpoint 26."""
+    """The handler of `…/summaries`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def add(self, call: Call) -> Response:
-        """Store a summary; it replaces the title unless a person chose that."""
+        """Store a summary; it replaces the title unless a person chose it."""
         fields = await call.fields()
         if fields.raw("title") is None:
             raise fields.refuse("title", "is required")

@@ -1,13 +1,16 @@
 """Following recordings: one reader per recording and worker, however many clients follow it.
 
-Every round asks how far the recordings are, reads what is new of each once, and looks who of those
-who follow may still see it. That comes after reading, so that nothing recorded after a revocation
-reaches the revoked.
+Every round checks how long the recordings are, reads the new text of each once, and then checks
+which followers may still see it: after reading, so that nothing recorded after a revocation reaches
+the revoked. A stream ends soon after its user lost access or its token expired, even if nothing is
+recorded.
 """
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from uuid import UUID
 
 from conversations.answers import Row, encode
@@ -21,8 +24,18 @@ from postgres.errors import StoreUnavailable
 _ROUND_SECONDS = 0.04
 _PAUSE_SECONDS = 0.5
 _COMMENT_SECONDS = 10.0
+_WATCH_SECONDS = 1.0
 _LONGEST_TOKEN = 64 * 1024
 COMMENT = b": still here\n\n"
+
+
+@dataclass(eq=False, slots=True)
+class Follower:
+    """A client that follows a recording."""
+
+    user: str
+    has_valid_token: Callable[[], Awaitable[bool]]
+    is_out: bool = False
 
 
 class Tail:
@@ -35,8 +48,7 @@ class Tail:
         self.message: UUID | None = row["message_id"]
         self.length = 0
         self.is_gone = False
-        self.followers: dict[object, str] = {}
-        self.revoked: set[str] = set()
+        self.followers: set[Follower] = set()
         self._firsts: list[int] = []
         self._pieces: list[str] = []
         self._changed = asyncio.Event()
@@ -55,21 +67,21 @@ class Tail:
         self.length += len(text)
 
     def tell(self) -> None:
-        """Wake all who wait for something new."""
+        """Wake all followers."""
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def wait(self) -> bool:
-        """Until something is new; False when nothing was for a while."""
+    async def wait(self, until: float) -> bool:
+        """Wait for something new; False when there is none by that time of the event loop."""
         try:
-            async with asyncio.timeout(_COMMENT_SECONDS):
+            async with asyncio.timeout_at(until):
                 await self._changed.wait()
         except TimeoutError:
             return False
         return True
 
     def token(self, start: int) -> tuple[bytes, int] | None:
-        """An event with the text from a character on, and where it ends; None: nothing yet."""
+        """An event with the text from an offset on, and the offset after it; None: no text yet."""
         if start >= self.length:
             return None
         first, end, event = self._event
@@ -97,18 +109,15 @@ class Tails:
         self._wanted = asyncio.Event()
         self._members = Batches(self._are_members)
 
-    async def follow(self, row: Row, user: str, start: int) -> AsyncGenerator[bytes]:
-        """The events of a recording from a character on, until it ends or the user is shut out."""
+    async def follow(self, row: Row, me: Follower, start: int) -> AsyncGenerator[bytes]:
+        """The events of a recording from an offset on, until it ends or access does."""
         tail = self._tails.get(row["id"])
         if tail is None:
             tail = self._tails[row["id"]] = Tail(row)
-        me = object()
-        tail.followers[me] = user
+        tail.followers.add(me)
         self._wanted.set()
         try:
-            # A member whose access was revoked and restored follows again.
-            tail.revoked.discard(user)
-            if not await self._open(tail, user) or self._may_not(tail, user):
+            if not await self._open(tail, me.user) or tail.is_gone or me.is_out:
                 return
             beginning = {
                 "recordingId": row["id"],
@@ -117,17 +126,17 @@ class Tails:
                 "messageId": tail.message,
             }
             yield sse("start", f"{row['id']}:{start}", beginning)
-            async for event in self._events(tail, user, start):
+            async for event in self._events(tail, me, start):
                 yield event
         finally:
-            del tail.followers[me]
+            tail.followers.discard(me)
             if not tail.followers:
                 self._tails.pop(tail.key, None)
 
     async def _open(self, tail: Tail, user: str) -> bool:
-        """Know the recording, and that the user may see what is known of it.
+        """Load the recording, and check that the user may see it.
 
-        The first who follows reads; a thousand who come back at once do not.
+        Only the first follower reads; a thousand that reconnect at once do not.
         """
         async with tail.opening:
             if not tail.is_open:
@@ -141,8 +150,12 @@ class Tails:
         rows = await self._database.fetch(load("are_members"), groups, users)
         return [row["is_member"] for row in rows]
 
-    async def _events(self, tail: Tail, user: str, start: int) -> AsyncIterator[bytes]:
-        while not self._may_not(tail, user):
+    @staticmethod
+    async def _events(tail: Tail, me: Follower, start: int) -> AsyncIterator[bytes]:
+        clock = asyncio.get_running_loop().time
+        # Counted from the last event: a tail also wakes up for events that are not sent here.
+        comment_at = clock() + _COMMENT_SECONDS
+        while not tail.is_gone and not me.is_out:
             token = tail.token(start)
             if token is not None:
                 event, start = token
@@ -150,15 +163,14 @@ class Tails:
             elif tail.is_over:
                 yield tail.end()
                 return
-            elif not await tail.wait():
+            elif await tail.wait(comment_at):
+                continue
+            else:
                 yield COMMENT
-
-    @staticmethod
-    def _may_not(tail: Tail, user: str) -> bool:
-        return tail.is_gone or user in tail.revoked
+            comment_at = clock() + _COMMENT_SECONDS
 
     async def run(self) -> None:
-        """Rounds, for as long as anybody follows anything."""
+        """Run rounds while anybody follows anything."""
         while True:
             if not self._tails:
                 self._wanted.clear()
@@ -168,6 +180,28 @@ class Tails:
             except (StoreUnavailable, Unavailable):
                 await asyncio.sleep(_PAUSE_SECONDS)  # logged where it happened
             await asyncio.sleep(_ROUND_SECONDS)
+
+    async def watch(self) -> None:
+        """Shut out followers who lost access or whose token expired while nothing was recorded."""
+        while True:
+            await asyncio.sleep(_WATCH_SECONDS)
+            with suppress(StoreUnavailable):  # logged where it happened
+                await self._look_again()
+
+    async def _look_again(self) -> None:
+        following = [(tail, it) for tail in self._tails.values() for it in tail.followers]
+        asked = list({(tail.group, follower.user) for tail, follower in following})
+        if not asked:
+            return
+        are_members = dict(zip(asked, await self._are_members(asked), strict=True))
+        changed: set[Tail] = set()
+        for tail, follower in following:
+            is_member = are_members[tail.group, follower.user]
+            if not is_member or not await follower.has_valid_token():
+                follower.is_out = True
+                changed.add(tail)
+        for tail in changed:
+            tail.tell()
 
     async def _round(self) -> None:
         tails = [tail for tail in self._tails.values() if not tail.is_over]
@@ -188,7 +222,7 @@ class Tails:
         return {row["id"]: await self._text.current(row) for row in rows}
 
     async def _update(self, tail: Tail, state: Row | None) -> None:
-        """Read what is new, then see who may have it, and only then show it."""
+        """Read the new text, then check who may see it, and only then show it."""
         async with tail.reading:
             if state is None:
                 tail.is_gone = True
@@ -197,13 +231,16 @@ class Tails:
             text = ""
             if state["length"] > tail.length:
                 text = await self._text.read(tail.key, tail.length)
-            users = list(set(tail.followers.values()))
+            followers = list(tail.followers)
+            users = list({follower.user for follower in followers})
             rows = await self._database.fetch(load("still_members"), tail.group, users)
-            revoked = set(users) - {row["user_id"] for row in rows}
-            # Followers who come wake nobody: a thousand that come back at once would else wake
-            # each other a million times.
-            is_new = bool(text) or not revoked <= tail.revoked
-            tail.revoked |= revoked
+            members = {row["user_id"] for row in rows}
+            # New followers wake nobody: a thousand that reconnect at once would wake each other a
+            # million times.
+            is_new = bool(text)
+            for follower in followers:
+                if follower.user not in members and not follower.is_out:
+                    follower.is_out = is_new = True
             if text:
                 tail.add(text)
             # Announce the end after all text, which may have grown since the state was read.

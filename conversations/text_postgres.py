@@ -1,5 +1,6 @@
 """The text of recordings in PostgreSQL: durable, and in the same place as everything else."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from postgres.database import Database
 
 
 class PostgresText:
-    """A piece is a row; the recording's row knows how long it is."""
+    """A piece is a row; the recording's row has the length."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -37,3 +38,6 @@ class PostgresText:
 
     async def is_quiet(self, _row: Row, _idle: timedelta) -> bool:
         return True
+
+    async def forget(self, keys: Sequence[UUID]) -> None:
+        """There is no text elsewhere."""

@@ -1,13 +1,14 @@
 """The text of recordings in Redis until they end: fewer writes for PostgreSQL.
 
-A recording is a list of pieces, each with the number of characters before it in front, and a hash
-with its length. One script appends, so that a piece is there whole or not at all. When the
-recording ends its text goes to PostgreSQL, where replays find it.
+A recording is a list of pieces, each prefixed with its offset, and a hash with the length. A script
+appends, so that a piece is stored completely or not at all. When the recording ends, its text moves
+to PostgreSQL, where replays find it.
 """
 
 import logging
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any, cast
 from uuid import UUID
@@ -25,7 +26,7 @@ _KEPT_SECONDS = 24 * 60 * 60
 _TIMEOUT_SECONDS = 5.0
 _LOOKED_AT = 64
 
-# Where it ends now: -1 when it is closed, -2 when the piece does not fit there.
+# Returns the new length, or -1 if the recording is closed, or -2 if the piece does not fit there.
 _APPEND = """
 local length = tonumber(redis.call('HGET', KEYS[1], 'length') or '0')
 if redis.call('HGET', KEYS[1], 'closed') then return {-1, length} end
@@ -80,16 +81,20 @@ class RedisText:
         return {**row, "length": max(int(length or 0), row["length"])}
 
     async def read(self, key: UUID, start: int) -> str:
-        settled = await self._database.fetch(load("read_recorded"), key, start)
-        pieces = [(row["first"], row["content"]) for row in settled]
+        pieces = await self._settled(key, start) or await self._pieces(key, start)
         if not pieces:
-            pieces = await self._pieces(key, start)
+            # It may have ended in between.
+            pieces = await self._settled(key, start)
         if not pieces:
             return ""
         return "".join(text for _, text in pieces)[max(0, start - pieces[0][0]) :]
 
+    async def _settled(self, key: UUID, start: int) -> list[tuple[int, str]]:
+        rows = await self._database.fetch(load("read_recorded"), key, start)
+        return [(row["first"], row["content"]) for row in rows]
+
     async def _pieces(self, key: UUID, start: int) -> list[tuple[int, str]]:
-        """The pieces from a character on: a reader is mostly near the end."""
+        """The pieces from an offset on; readers are usually near the end."""
         looked_at = _LOOKED_AT
         while True:
             raw = await self._ask(self._redis.lrange(_keys(key)[1], -looked_at, -1))
@@ -117,6 +122,17 @@ class RedisText:
     async def is_quiet(self, row: Row, idle: timedelta) -> bool:
         at = await self._ask(self._redis.hget(_keys(row["id"])[0], "at"))
         return at is None or time.time() - float(at) > idle.total_seconds()
+
+    async def forget(self, keys: Sequence[UUID]) -> None:
+        pipeline = self._redis.pipeline(transaction=True)
+        for key in keys:
+            state, pieces = _keys(key)
+            # A late piece must not be accepted after this.
+            pipeline.hset(state, "closed", "1")
+            pipeline.expire(state, _KEPT_SECONDS)
+            pipeline.unlink(pieces)
+        with suppress(Unavailable):  # it expires soon
+            await self._ask(pipeline.execute())
 
     @staticmethod
     async def _ask(answer: Any) -> Any:

@@ -1,7 +1,7 @@
-"""Who is asking: user tokens and agent keys.
+"""Authentication: user tokens and agent keys.
 
-A token is checked by a secret (HS256), by public keys from a URL, or not at all with `--dev-auth`,
-where the token itself is the user id. What holds is remembered until it expires.
+A token is checked with a secret (HS256), with public keys from a URL, or not at all with
+`--dev-auth`, where the token itself is the user id. Valid tokens are cached until they expire.
 """
 
 import hmac
@@ -14,7 +14,7 @@ from conversations.errors import Unauthorized
 from conversations.fields import is_user
 from conversations.jwks import ASYMMETRIC, KeySet
 
-_REMEMBERED = 4096
+_CACHED = 4096
 
 
 class Tokens(Protocol):
@@ -58,7 +58,7 @@ class SignedTokens:
         try:
             header = jwt.get_unverified_header(token)
         except jwt.PyJWTError:
-            raise _does_not_hold() from None
+            raise _invalid() from None
         if self._keys is not None:
             candidates = await self._keys.find(header.get("kid"), header.get("alg"))
             algorithms = [header["alg"]] if header.get("alg") in ASYMMETRIC else []
@@ -67,8 +67,8 @@ class SignedTokens:
         for key in candidates:
             claims = self._claims(token, key, algorithms)
             if claims is not None:
-                return self._remember(token, claims)
-        raise _does_not_hold()
+                return self._cache(token, claims)
+        raise _invalid()
 
     def _claims(self, token: str, key: Any, algorithms: list[str]) -> dict[str, Any] | None:
         try:
@@ -91,10 +91,10 @@ class SignedTokens:
         except (jwt.PyJWTError, ValueError, TypeError):
             return None
 
-    def _remember(self, token: str, claims: dict[str, Any]) -> str:
+    def _cache(self, token: str, claims: dict[str, Any]) -> str:
         user = checked_subject(claims.get("sub"))
         expires = float(claims.get("exp", time.time() + 60))
-        while len(self._known) >= _REMEMBERED:
+        while len(self._known) >= _CACHED:
             self._known.pop(next(iter(self._known)))
         generation = 0 if self._keys is None else self._keys.generation
         self._known[token] = (user, expires, generation)
@@ -102,9 +102,9 @@ class SignedTokens:
 
 
 def checked_subject(subject: Any) -> str:
-    """The user id, or `Unauthorized`: it must be one that could be shared with."""
+    """The user id, or `Unauthorized` if it is not a valid one."""
     if not isinstance(subject, str) or not is_user(subject):
-        raise _does_not_hold()
+        raise _invalid()
     return subject
 
 
@@ -152,5 +152,5 @@ class Agents:
         return found[0]
 
 
-def _does_not_hold() -> Unauthorized:
-    return Unauthorized("Authorization: the token does not hold")
+def _invalid() -> Unauthorized:
+    return Unauthorized("Authorization: the token is not valid")

@@ -17,7 +17,7 @@ _MARK = b"tra"
 
 
 class Transfers:
-    """Endpoints 15 to 18."""
+    """The handlers of `…/transfer-ownership` and `/v1/user/ownership-transfers`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -35,7 +35,7 @@ class Transfers:
             if group is None:
                 raise NotFound("conversation", str(call.conversation))
             if group["owner_user_id"] != call.user:
-                raise Forbidden("this needs the level owner, and ownership was just transferred")
+                raise Forbidden("this requires the level owner, and ownership was just transferred")
             pending = await connection.fetchrow(load("find_pending_transfer"), group["id"])
             if pending is not None and pending["to_user_id"] != recipient:
                 raise Conflict(
@@ -94,7 +94,7 @@ class Transfers:
         return await self._end(call, "cancelled")
 
     async def _end(self, call: Call, status: str) -> Response:
-        """Of racing answers the first one to get the lock of the group wins."""
+        """If answers race, the first one to lock the group wins."""
         key = call.key("transferId", "transfer")
         async with self._database.transaction() as connection:
             row = await connection.fetchrow(load("find_transfer"), key, call.user)

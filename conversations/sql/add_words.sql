@@ -1,11 +1,11 @@
--- The words of messages that have none yet, the oldest first, $1 at most; of the groups of the
--- user $2 and up to the row $3 of the outbox, or without what is marked of-user, of all. The lock makes
--- a deletion wait, or be waited for.
+-- Add the words of messages that have none yet, oldest first, at most $1. With the lines marked of-user:
+-- only in the groups of the user $2, and up to the outbox row $3. The row lock orders this and a
+-- deletion.
 --
--- The outbox is mostly empty, so PostgreSQL expects it to be, also when thousands wait. Each row is
--- therefore asked for by its id, which leaves no way to read the outbox as a whole for every one. Of all
--- there is no other condition than the index has: with one that PostgreSQL expects few rows to meet, it
--- may read and sort all that wait instead of the first in the index.
+-- The outbox is usually empty, so PostgreSQL expects it to be, even when thousands of rows are waiting.
+-- Each row is therefore looked up by its id, so that no plan reads the whole outbox for every row.
+-- Without of-user, the only condition is the one of the index: with another one, which PostgreSQL
+-- expects few rows to meet, it might read and sort all rows instead of the first ones in the index.
 WITH waiting AS MATERIALIZED (
     SELECT id, message_id
     FROM outbox

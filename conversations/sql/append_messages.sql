@@ -1,11 +1,11 @@
--- Messages ($1) for the ends of conversations; the first for each one says how many they are, and what
--- changes there. A conversation is left out when not all of its askers have the level $2. $3 is how many
--- conversations there are. The answer is where the messages of each one begin.
+-- Append messages ($1) to conversations. The first message of each conversation has their number, and
+-- what changes about the conversation. $3 is the number of conversations. Returns where the messages of
+-- each conversation begin.
 --
--- A conversation that somebody else has locked is left out, too: its messages must not keep those of
--- the others waiting. Without what is marked only-free it is waited for.
+-- A conversation is skipped if one of its askers does not have the level $2, or if it is locked, because
+-- other conversations must not wait for it. Without the line marked only-free, locks are waited for.
 --
--- The conversations come in the order of their ids, so that two workers never wait for each other.
+-- The conversations are sorted by id, so that two workers never wait for each other.
 WITH asked AS (
     SELECT
         place.conversation_id AS id, place.count, place.is_visible, place.has_user_message,
@@ -13,8 +13,8 @@ WITH asked AS (
         string_to_array(place.askers, chr(31)) AS askers
     FROM unnest($1::appended[]) AS place
     WHERE place.count IS NOT NULL
-    -- All of them. Without a limit PostgreSQL prepares for a hundred and may read a whole table; with
-    -- one that it knows beforehand, it may plan every append anew.
+    -- This returns all rows. Without a limit, PostgreSQL expects a hundred and may read a whole table;
+    -- with a constant one, it may plan every append anew.
     LIMIT (SELECT $3::integer)
 ),
 locked AS MATERIALIZED (
@@ -23,7 +23,7 @@ locked AS MATERIALIZED (
         greatest(clock_timestamp(), conversation.last_at) AS at
     FROM asked AS place
     CROSS JOIN LATERAL (
-        -- One by one: small tables with many dead rows must not be read as a whole.
+        -- One by one, so that a small table with many dead rows is not read as a whole.
         SELECT stored.group_id, stored.next_sequence, stored.last_at
         FROM conversations AS stored
         WHERE

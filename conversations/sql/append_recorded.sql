@@ -1,5 +1,5 @@
--- Append to a recording that is in progress and of the agent $2, where it ends: at $3, or wherever
--- when that is NULL. No row: look why not.
+-- Append to a recording in progress of the agent $2, if it ends at $3 (NULL: anywhere). Returns no row
+-- if that is not possible.
 WITH recording AS MATERIALIZED (
     SELECT * FROM recordings
     WHERE

@@ -1,7 +1,7 @@
--- What an agent gets of a path ($1; $2: only the conversation's own) after the number $3, $4 at
--- most, newest first; without what is marked backward, oldest first: HISTORY after the number $5,
--- MEMORY of the agent $6 in the epoch $7, and the summary $8 if it stands after the number $9.
--- Segments are read one after the other, and no further than needed.
+-- What an agent sees of the path of $1 ($2: only its own messages) after the number $3, at most $4:
+-- HISTORY after the number $5, MEMORY of the agent $6 in the epoch $7, and the summary $8 if it is after
+-- the number $9. Newest first; without the lines marked backward, oldest first. Segments are read one
+-- after the other, no further than needed.
 WITH
 -- include: segments
 ,

@@ -1,7 +1,7 @@
--- A root with its group and owner. No row when the id is known.
+-- Create a root with its group and owner. Returns no row if the id exists.
 --
--- The groups of one owner begin alike: a plugin may then look a word up in all of them at once. So the
--- beginning of $2 gives way to that of another group of the owner, if there is one.
+-- The ids of an owner's groups begin alike, so that a plugin can look up a word in all of them at once:
+-- the beginning of $2 is replaced with that of another group of the owner, if there is one.
 WITH moment AS MATERIALIZED (
     SELECT clock_timestamp() AS at
 ),

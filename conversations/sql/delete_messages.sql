@@ -1,4 +1,5 @@
--- The messages of the conversations $1, each kind by its index; the ids of those that users saw.
+-- Delete the messages of the conversations $1, each channel by its index. Returns the ids of those that
+-- users saw.
 WITH history AS (
     DELETE FROM messages
     WHERE conversation_id = ANY($1::uuid[]) AND channel = 'HISTORY'

@@ -1,5 +1,5 @@
--- The group of each conversation asked for, and the level that the user has in it; no level where
--- there is no user, or no membership. Conversations that do not exist are left out.
+-- The group of each conversation $1, and the level of the user $2 in it: NULL without a user or a
+-- membership. Conversations that do not exist are left out.
 SELECT asked.place, conversation.group_id, membership.level
 FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS asked (id, user_id, place)
 JOIN conversations AS conversation ON conversation.id = asked.id

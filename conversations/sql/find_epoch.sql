@@ -1,5 +1,5 @@
--- The newest epoch of the agent $2 along the path of $1; an epoch that began right before the
--- replaced message is inherited.
+-- The newest epoch of the agent $2 along the path of $1. A fork also inherits an epoch that began right
+-- before the replaced message.
 WITH
 -- include: segments
 SELECT max(epochs.epoch)

@@ -1,4 +1,4 @@
--- The fork that an earlier request with the same first message made.
+-- The fork that an earlier request with the first message $1 created.
 SELECT
     conversation.id, conversation.title, conversation.owner_user_id, conversation.created_at,
     conversation.updated_at, conversation.last_preview, conversation.group_id, conversation.metadata,

@@ -1,5 +1,5 @@
--- Those of the messages $2 that are on the path of $1, with where they stand. A summary is on every
--- path that holds the last message it covers.
+-- The messages among $2 that are on the path of $1. A summary is on every path that contains the last
+-- message it covers.
 WITH
 -- include: segments
 SELECT

@@ -1,5 +1,5 @@
--- The summary that reaches furthest along the path of $1 ($2: only the conversation's own), of
--- equals the newest.
+-- The summary that reaches furthest along the path of $1 ($2: only its own messages); of several, the
+-- newest.
 WITH
 -- include: segments
 SELECT message.id, message.sequence

@@ -1,6 +1,6 @@
--- One new row. $1 the new id, $2 the conversation whose path it takes, $3 where the replaced message
--- is stored, $4 that message, $5 its number, $6 the message before it that users see, $7 and $8 a
--- title and its folded form (NULL: that of $2), $9 the first message it gets.
+-- A fork is one new row. $1: its id; $2: the conversation whose path it takes; $3: the conversation that
+-- stores the replaced message; $4: that message; $5: its number; $6: the message before it that users
+-- see; $7 and $8: title and folded title (NULL: those of $2); $9: the fork's first message.
 INSERT INTO conversations AS conversation (
     id, group_id, owner_user_id, title, title_folded, title_by_user, metadata, metadata_folded,
     created_at, updated_at, last_at,
@@ -29,7 +29,7 @@ CROSS JOIN LATERAL (
     ) WITH ORDINALITY AS part (id, first, until, place)
     WHERE part.first < $5::integer
 ) AS inherited
--- Not before the message that it replaces: times never decrease along a path.
+-- Not older than the message it replaces: times never decrease along a path.
 CROSS JOIN LATERAL (
     SELECT greatest(clock_timestamp(), replaced.created_at) AS at
     FROM messages AS replaced

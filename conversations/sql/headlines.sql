@@ -1,4 +1,4 @@
--- An excerpt of each text with the words of the query $2 marked; any of them will do.
+-- An excerpt of each text, with those words of the query $2 marked that it has.
 WITH asked AS (
     SELECT replace(
         (plainto_tsquery('pg_catalog.english', $2) || plainto_tsquery('pg_catalog.simple', $2))::text,

@@ -1,4 +1,4 @@
--- Asked again, with the lock of the recording: NULL when it has time left.
+-- Checked again while the recording is locked: NULL if it still has time.
 SELECT CASE
     WHEN cancel_after < clock_timestamp() THEN 'cancelled'
     WHEN updated_at < clock_timestamp() - $2::interval THEN 'aborted'

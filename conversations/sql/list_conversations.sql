@@ -1,7 +1,7 @@
--- The conversations that the user $1 can see, after the place ($2, $3) in the list, $4 at most.
--- $5: roots only; $6: of each group the one updated last; $7: words that each must occur.
--- One's own come in the order of their index, sorted within a minute; those of others are sorted, and
--- are far fewer.
+-- The conversations that the user $1 can see, after the position ($2, $3), at most $4.
+-- $5: only roots; $6: only the last updated one of each group; $7: words that must all occur.
+-- The user's own are read in index order and sorted within a minute. Those of others are sorted as a
+-- whole; there are far fewer.
 (
     SELECT
     conversation.id, conversation.title, conversation.owner_user_id, conversation.created_at,

@@ -1,4 +1,4 @@
--- The group of $1, root first, then by age, after the fork $2, $3 at most.
+-- The group of $1, root first, then oldest first; after the fork $2, at most $3.
 SELECT
     fork.id, fork.group_id, fork.forked_from_message_id, fork.forked_at_message_id,
     fork.forked_at_conversation_id, fork.title, fork.created_at

@@ -1,5 +1,5 @@
--- Pending transfers of the user $1 as sender ($2), as recipient ($3), newest first, after the
--- place ($4, $5), $6 at most.
+-- Pending transfers of the user $1 as sender ($2) or recipient ($3), newest first; after the position
+-- ($4, $5), at most $6.
 SELECT
     transfer.id, transfer.group_id, transfer.conversation_id, conversation.title, transfer.from_user_id,
     transfer.to_user_id, transfer.status, transfer.created_at, transfer.updated_at

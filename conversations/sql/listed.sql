@@ -1,4 +1,4 @@
-        -- Each minute that is compared here follows from the times: it is what the index has.
+        -- The comparisons of minutes follow from those of times; they are there for the index.
         AND conversation.updated_minute <= $2
         AND conversation.updated_at <= $2
         AND (conversation.updated_at < $2 OR conversation.id > $3)

@@ -1,4 +1,4 @@
--- Everything about members, owners and transfers of a group happens one after the other.
+-- Changes to members, owner and transfers of a group happen one at a time.
 SELECT groups.id, groups.owner_user_id
 FROM groups
 WHERE groups.id = (SELECT group_id FROM conversations WHERE conversations.id = $1)

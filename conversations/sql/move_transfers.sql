@@ -1,4 +1,4 @@
--- A transfer is of the group: when the conversation it was begun in goes, the root stands for it.
+-- A transfer belongs to the group: if its conversation is deleted, it moves to the root.
 UPDATE transfers
 SET conversation_id = (
     SELECT id FROM conversations WHERE group_id = $1 AND forked_at_conversation_id IS NULL

@@ -1,5 +1,4 @@
--- The newest recording of each of the conversations $1; one that ended longer than $2 ago is
--- forgotten.
+-- The newest recording of each of the conversations $1, except those that ended longer than $2 ago.
 SELECT
     asked.place, recording.id, recording.conversation_id, recording.group_id, recording.agent_id,
     recording.user_id, recording.message_id, recording.store, recording.status, recording.length,

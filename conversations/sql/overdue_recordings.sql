@@ -1,4 +1,4 @@
--- Recordings that end without their agent: nothing came for $1, or it was asked to stop in vain.
+-- Recordings to end without their agent: nothing arrived for $1, or a cancellation was ignored.
 SELECT id, conversation_id
 FROM recordings
 WHERE

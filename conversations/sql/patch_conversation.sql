@@ -1,4 +1,4 @@
--- $2: a title is given; $5: metadata are.
+-- $2: set the title; $5: set the metadata.
 UPDATE conversations AS conversation
 SET
     title = CASE WHEN $2 THEN $3::text ELSE title END,

@@ -1,4 +1,4 @@
--- The paths of those of the conversations $1 that the user $2 can see, as segments, with groups.
+-- The paths, as segments, of the conversations among $1 that the user $2 can see.
 SELECT DISTINCT conversation.group_id, part.id, part.first, part.until
 FROM conversations AS conversation
 JOIN memberships AS membership

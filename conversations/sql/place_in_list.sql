@@ -1,4 +1,4 @@
--- Where a conversation that the user $2 can see stands in their list.
+-- The position of the conversation $1 in the list of the user $2.
 SELECT conversation.updated_at
 FROM conversations AS conversation
 JOIN memberships AS membership

@@ -1,4 +1,4 @@
--- The text of a recording from the character $2 on, in pieces that begin at or before it.
+-- The pieces of a recording from the one that contains the offset $2 on.
 SELECT first, content
 FROM recorded
 WHERE

@@ -1,2 +1,1 @@
--- How far the recordings $1 are.
 SELECT id, length, status, message_id FROM recordings WHERE id = ANY($1::uuid[])

@@ -1,4 +1,4 @@
--- Which of the conversations $1 have a response in progress that the user $2 may read.
+-- The conversations among $1 with a response in progress that the user $2 may read.
 SELECT recording.conversation_id
 FROM recordings AS recording
 JOIN memberships AS membership

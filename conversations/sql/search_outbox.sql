@@ -1,6 +1,6 @@
--- As search_words, among the messages that the plugin does not have yet; $10: only those whose words
--- are not in their table yet either. Not more than 5,000 are looked at: where there may be more, a
--- row without an id says so.
+-- Like search_words, but among the messages that the plugin does not have yet; $10: only those that are
+-- not in the table of words yet either. At most 5,000 are searched; if there may be more, the last row
+-- has no id.
 WITH asked AS MATERIALIZED (
     SELECT
         memory_conversations.search_terms($2) AS terms,
@@ -19,7 +19,7 @@ waiting AS MATERIALIZED (
     JOIN messages AS message ON message.id = outbox.message_id
     LEFT JOIN words ON words.message_id = message.id
     WHERE
-        -- Mostly it is empty, and that is seen at once, however many groups there are.
+        -- The outbox is usually empty; this notices it at once, however many groups there are.
         EXISTS (SELECT FROM outbox)
         AND membership.user_id = $1
         AND ($3::uuid[] IS NULL OR membership.group_id = ANY($3))

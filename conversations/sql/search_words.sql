@@ -1,7 +1,7 @@
--- Messages that the user $1 may see with the words of $2, in the groups $3 (or all), within the paths $4 to
--- $6 and before the place ($7, $8), best first, $9 at most. First those that have every word; where
--- these are too few, those that have any; where nothing has, those that hold the query as it is
--- written, among the newest. Every look is bounded.
+-- Messages with the words of $2 that the user $1 may see, in the groups $3 (NULL: all), on the paths $4 to
+-- $6 and before the position ($7, $8), best first, at most $9. Messages with every word come first; if
+-- there are too few, those with any word; if there are none, recent ones that contain the query as
+-- written. Every step is bounded.
 WITH asked AS MATERIALIZED (
     SELECT
         memory_conversations.search_terms($2) AS terms,
@@ -68,7 +68,7 @@ scored AS (
     WHERE has_any.id NOT IN (SELECT id FROM has_every)
 ),
 good AS MATERIALIZED (
-    -- Half of the words are enough; fewer only where no message has as many.
+    -- Half of the words are enough; fewer only if no message has that many.
     SELECT id, score FROM scored
     WHERE score >= 0.49 OR (SELECT max(score) FROM scored) < 0.49
 ),

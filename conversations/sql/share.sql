@@ -1,5 +1,4 @@
--- New members are told from changed ones by xmax, which only an update sets.
 INSERT INTO memberships AS stored (group_id, user_id, level)
 VALUES ($1, $2, $3)
 ON CONFLICT (group_id, user_id) DO UPDATE SET level = excluded.level
-RETURNING user_id, level, created_at, xmax = 0 AS is_new
+RETURNING user_id, level, created_at

@@ -1,5 +1,5 @@
--- Of the messages $3, those that the user $1 may see now, within the paths $4 to $6 and before the
--- place ($7, $8). $2, the words, is not looked at.
+-- The messages among $3 that the user $1 may see now, on the paths $4 to $6 and before the position
+-- ($7, $8). $2, the query, is not used.
 SELECT
     message.id, message.conversation_id, message.sequence, message.role, message.channel,
     message.visibility, message.content, message.is_list, message.metadata, message.user_id,

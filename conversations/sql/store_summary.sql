@@ -1,4 +1,4 @@
--- A summary lies beside the last message it covers: it has that message's number.
+-- A summary has the number of the last message it covers.
 INSERT INTO messages (
     id, conversation_id, group_id, sequence, role, channel, visibility, content, is_list,
     agent_id, user_id, until_conversation_id, until_message_id, created_at

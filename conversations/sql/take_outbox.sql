@@ -1,5 +1,5 @@
--- The oldest of what the plugin has to be told, with the text of each message: $1 at most, and not
--- many more than $2 bytes. Those without words are the newest, so the order is kept.
+-- The oldest entries for the plugin, with the text of each message: at most $1, and little more than $2
+-- bytes. Messages without words are skipped; they are the newest, so the order is kept.
 SELECT
     id, action, group_id, message_id, role, agent_id, created_at,
     memory_conversations.message_text(content, is_list) AS content

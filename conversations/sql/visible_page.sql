@@ -1,7 +1,6 @@
--- What users see of a path ($1; $2: only the conversation's own), between the numbers $3 and $4
--- (both excluded), $5 at most, newest first; without what is marked backward, oldest first. Segments
--- are read one after the other in the order of the path, and no further than needed: the rows come
--- in order without being sorted.
+-- What users see of the path of $1 ($2: only its own messages) between the numbers $3 and $4, both
+-- excluded, at most $5. Newest first; without the lines marked backward, oldest first. Segments are read
+-- one after the other in path order, no further than needed, so the rows need no sorting.
 WITH
 -- include: segments
 SELECT

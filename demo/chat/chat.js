@@ -1,5 +1,5 @@
 "use strict";
-// Everything the page knows comes from the API: reload it at any time, in the middle of an answer, too.
+// Everything the page knows comes from the API: reload it at any time, even in the middle of an answer.
 
 const api = document.body.dataset.api + "/v1/user";
 const me = new URLSearchParams(location.search).get("user") || "alice";
@@ -82,7 +82,7 @@ function shown(message, forks, mayWrite) {
   return item;
 }
 
-// Branches at a message: the conversation that holds it, and every fork that replaced it or that it replaced.
+// Branches at a message: the conversation that contains it, and every fork that replaced it or that it replaced.
 function tools(message, forks, mayWrite) {
   const row = element("div", undefined, "tools");
   const home = forks.find((fork) => fork.conversationId === message.conversationId);
@@ -142,7 +142,7 @@ async function follow(id) {
       for await (const event of events(answer.body)) {
         const data = JSON.parse(event.data);
         if (event.event === "start" && data.status !== "in_progress" && !last) {
-          last = `${data.recordingId}:end`; // over before we came: it is a message already
+          last = `${data.recordingId}:end`; // it ended before we connected, so it is already a message
           break;
         }
         if (event.event === "start" && !item) {

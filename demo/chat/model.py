@@ -1,4 +1,4 @@
-"""A scripted model: it reads the context, and records an answer word by word."""
+"""A scripted model that reads the context and records an answer word by word."""
 
 import asyncio
 
@@ -20,7 +20,7 @@ _OTHERWISE = (
 
 
 async def answer(api: str, conversation: str) -> None:
-    """Answer the last message of a conversation, unless somebody asks to stop."""
+    """Answer the last message of a conversation, until somebody cancels."""
     headers = {"x-api-key": AGENT_KEY}
     path = f"/v1/agent/conversations/{conversation}"
     async with httpx.AsyncClient(base_url=api, headers=headers, timeout=30) as client:

@@ -1,4 +1,4 @@
-"""The page, its files, and its one request to us: an answer from the model."""
+"""The page, its files, and the one request it sends here: for an answer of the model."""
 
 import asyncio
 from pathlib import Path
@@ -15,7 +15,7 @@ _HOUSE_STYLE = _HERE.parents[1] / "harness" / "render" / "report.css"
 
 
 def application(api: str) -> Starlette:
-    """The demo on a server of conversations."""
+    """The demo, on top of a conversations server."""
     answering: set[asyncio.Task[None]] = set()
 
     async def page(_: Request) -> Response:

@@ -57,6 +57,7 @@ def test_ruling_07_a_bad_field_is_named_and_nothing_is_stored(
         (b"[]", "body"),
         (b'"x"', "body"),
         (b'{"content": "x"} trailing', "body"),
+        (b'\xef\xbb\xbf{"content": "x"}', "body"),
     ],
 )
 def test_ruling_07_what_is_not_json_is_refused(alice: User, body: bytes, field: str) -> None:
@@ -64,6 +65,50 @@ def test_ruling_07_what_is_not_json_is_refused(alice: User, body: bytes, field: 
     answer = alice.send("POST", f"{talk.user}/messages", content=body)
     assert answer.status_code == 400
     assert answer.json()["details"]["field"] == field
+
+
+def test_ruling_07_a_byte_order_mark_is_named(alice: User) -> None:
+    answer = alice.send("POST", "/v1/user/conversations", content=b"\xef\xbb\xbf{}")
+    assert answer.status_code == 400
+    assert "byte order mark" in answer.json()["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        (b'{"content": "x", "extra": NaN}', "extra"),
+        (b'{"content": "x", "extra": {"deep": [1, Infinity]}}', "extra"),
+        (b'{"content": "x", "extra": [0, -Infinity]}', "extra[1]"),
+        (b'{"content": "x", "extra": %b}' % (b"[" * 65 + b"]" * 65), "extra[0]"),
+        (b'{"content": "x", "extra": %b1%b}' % (b'{"a":' * 65, b"}" * 65), "extra"),
+        (b'{"content": "x", "messages": [{"extra": NaN}]}', "messages[0].extra"),
+        (b'{"content": "x", "newMessage": {"extra": NaN}}', "newMessage.extra"),
+        (b'{"content": "x", "\\ud800": NaN}', "?"),
+    ],
+)
+def test_ruling_07_a_field_that_no_endpoint_reads_must_be_json_too(
+    alice: User, body: bytes, field: str
+) -> None:
+    talk = alice.start()
+    answer = alice.send("POST", f"{talk.user}/messages", content=body)
+    assert answer.status_code == 400
+    assert answer.json()["details"]["field"] == field
+    assert alice.reads(talk) == []
+
+
+def test_ruling_07_thousands_of_levels_are_refused_wherever_they_are(alice: User) -> None:
+    talk = alice.start()
+    for levels in (65, 900, 5000, 100_000):
+        body = b'{"content": "x", "extra": %b}' % (b"[" * levels + b"]" * levels)
+        answer = alice.send("POST", f"{talk.user}/messages", content=body)
+        assert answer.status_code == 400, levels
+        assert "nested" in answer.json()["message"]
+
+
+def test_an_unknown_field_is_ignored(alice: User) -> None:
+    talk = alice.start()
+    extra = {"n": [1.5, None, {"deep": "x"}], "text": "\x00"}
+    assert alice.say(talk, "hello", extra=extra)["content"] == "hello"
 
 
 @pytest.mark.parametrize(
@@ -102,6 +147,7 @@ def test_ruling_07_a_bad_parameter_of_the_list_is_named(alice: User, query: str)
         ({"content": "x", "visibility": "nobody"}, "visibility"),
         ({"content": "x", "channel": "SUMMARY"}, "channel"),
         ({"content": "x", "channel": "OTHER"}, "channel"),
+        ({"content": "x", "channel": "h\u0131story"}, "channel"),
         ({"content": "x", "channel": "MEMORY", "visibility": "user"}, "visibility"),
         ({"content": "x", "parentMessageId": "x"}, "parentMessageId"),
         ({"content": "x", "userId": ""}, "userId"),

@@ -112,6 +112,18 @@ def user(server: Running) -> Callable[[str], User]:
     return lambda name: User(server.address, f"{name}-{uuid.uuid4().hex}")
 
 
+@pytest.fixture(autouse=True)
+def _empty(redis_server: Redis) -> None:
+    with redis.Redis.from_url(redis_server.url) as client:
+        client.flushall()
+
+
+def texts(server: Redis) -> dict[str, list[str]]:
+    """All text that Redis has, by key."""
+    with redis.Redis.from_url(server.url, decode_responses=True) as client:
+        return {key: client.lrange(key, 0, -1) for key in client.keys("*:text")}
+
+
 def test_health_names_the_resumer(alice: User) -> None:
     assert alice.get("/v1/health")["responseResumer"] == "redis"
 
@@ -129,6 +141,36 @@ def test_text_is_in_redis_until_the_response_ends(
         assert client.ttl(key) > 0
     answer.adds(complete=True)
     assert alice.get(f"{talk.user}/response?stream=false")["content"] == "some text"
+    assert texts(redis_server) == {}
+
+
+@pytest.mark.parametrize("scope", ["group", "branch"])
+def test_ruling_15_a_deletion_leaves_no_text_in_redis(
+    alice: User, bot: Agent, redis_server: Redis, scope: str
+) -> None:
+    trunk = alice.start("hello")
+    hello = alice.get(f"{trunk.user}/messages")["data"][0]["id"]
+    fork = alice.fork(trunk, hello, "hello again")
+    bot.records(trunk).adds("on the trunk")
+    bot.records(fork).adds("on the fork")
+    assert len(texts(redis_server)) == 2
+    alice.delete(f"{fork.user}?scope={scope}")
+    left = [["0:on the trunk"]] if scope == "branch" else []
+    assert list(texts(redis_server).values()) == left
+    alice.delete(trunk.user, 204 if left else 404)
+
+
+def test_ruling_41_a_superseded_or_aborted_response_leaves_no_text_in_redis(
+    alice: User, bot: Agent, redis_server: Redis, fall_silent: Callable[[str], None]
+) -> None:
+    talk = alice.start("hello")
+    bot.records(talk, store=True).adds("first")
+    second = bot.records(talk, store=True)
+    second.adds("second")
+    assert list(texts(redis_server).values()) == [["0:second"]]
+    fall_silent(second.id)
+    until(lambda: not texts(redis_server), "it is not aborted")
+    assert alice.reads(talk) == ["hello", "first", "second"]
 
 
 def test_a_redis_that_does_not_answer_is_503_and_comes_back(

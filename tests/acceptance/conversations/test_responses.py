@@ -6,9 +6,11 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import httpx
+import jwt
 import pytest
 
 from tests.acceptance.command import Running, running
@@ -109,6 +111,7 @@ def test_ruling_37_offsets_count_characters(alice: User, bot: Agent) -> None:
         {"content": 5},
         {"complete": "yes"},
         {"error": 5},
+        {"error": ["broken"]},
     ):
         [field] = body
         refused = bot.post(answer.path, body, 400)
@@ -155,6 +158,14 @@ def test_ruling_37_an_end_can_be_repeated_and_nothing_else(
     assert bot.post(answer.path, {"content": "z", "complete": True}, 409)["details"] == {
         "status": status
     }
+
+
+def test_ruling_37_an_empty_error_is_none(alice: User, bot: Agent) -> None:
+    """Clients whose objects have every field send an empty one with every piece."""
+    talk = alice.start("hello")
+    answer = bot.records(talk)
+    assert answer.adds("a", offset=0, complete=False, error="")["status"] == "in_progress"
+    assert answer.adds("b", offset=1, complete=True, error="")["status"] == "completed"
 
 
 def test_ruling_37_a_response_has_a_largest_size(alice: User, bot: Agent) -> None:
@@ -274,6 +285,66 @@ def test_ruling_39_nothing_recorded_after_a_revocation_reaches_the_revoked(
             follower.closed()
             assert follower.text == "open "
             assert follower.events[-1].name != "end"
+
+
+def test_ruling_39_a_revocation_ends_a_stream_while_nothing_is_recorded(
+    server: Running, alice: User, bob: User, bot: Agent
+) -> None:
+    talk = alice.start("hello")
+    alice.share(talk, bob, "reader")
+    answer = bot.records(talk)
+    answer.adds("open")
+    followers = [Follower(server.address, it, talk) for it in (alice, bob, bob)]
+    for follower in followers:
+        follower.wait_for_text("open")
+    alice.delete(f"{talk.user}/memberships/{bob.name}")
+    for follower in followers[1:]:
+        follower.closed()
+        assert follower.events[-1].name == "token"
+    answer.adds(" and on", complete=True)
+    assert followers[0].ended()["status"] == "completed"
+    assert followers[0].text == "open and on"
+
+
+def test_a_stream_ends_when_its_token_expires(cluster: str, tmp_path: Path) -> None:
+    secret = "a secret of more than thirty-two bytes"
+    name = f"expiry_{uuid.uuid4().hex}"
+    execute(cluster, f'CREATE DATABASE "{name}"')
+
+    def alice(seconds: float) -> User:
+        claims = {"sub": "alice", "exp": time.time() + seconds}
+        return User(server.address, "alice", jwt.encode(claims, secret, algorithm="HS256"))
+
+    with running(
+        "--listen=127.0.0.1:0",
+        "--plugin-url=http://127.0.0.1:9",
+        f"--database-url={database_url(cluster, name)}",
+        f"--data-dir={tmp_path}",
+        environment={
+            **KEYS,
+            "MEMORY_CONVERSATIONS_JWT_SECRET": secret,
+            "MEMORY_CONVERSATIONS_RESPONSE_IDLE_SECONDS": "600",
+        },
+        command=COMMAND,
+    ) as server:
+        talk = alice(600).start("hello")
+        answer = Agent(server.address, "bot").records(talk)
+        answer.adds("open")
+        seconds = 2.0
+        while True:
+            follower = Follower(server.address, alice(seconds), talk)
+            follower.closed()
+            if follower.text:
+                break
+            seconds *= 2  # on a slow machine it may expire before anything is sent
+        assert follower.events[-1].name == "token"
+        # With a new token, the client resumes where it was.
+        answer.adds(" and on", complete=True)
+        last = {"last-event-id": follower.events[-1].id}
+        resumed = Follower(server.address, alice(600), talk, **last)
+        assert resumed.ended()["status"] == "completed"
+        assert resumed.text == " and on"
+    execute(cluster, f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 def test_ruling_40_cancelling(alice: User, bob: User, bot: Agent) -> None:

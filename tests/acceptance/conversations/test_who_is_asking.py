@@ -33,6 +33,41 @@ def test_ruling_01_a_header_without_a_usable_token_is_401(server: Running, value
     assert asking.send("GET", "/v1/user/conversations").status_code == 401
 
 
+def send_twice(
+    server: Running, path: str, name: str, values: tuple[str, str], **others: str
+) -> httpx.Response:
+    """A GET with one header twice."""
+    headers = [*((name, value) for value in values), *others.items()]
+    return httpx.get(f"{server.address}{path}", headers=headers, timeout=SECONDS)
+
+
+def test_two_tokens_that_differ_are_refused(server: Running, alice: User, bob: User) -> None:
+    talk = alice.start("hello")
+    first, second = alice.headers["authorization"], bob.headers["authorization"]
+    for values in ((first, second), (second, first), (first, "")):
+        refused = send_twice(server, talk.user, "authorization", values)
+        assert refused.status_code == 400
+        assert refused.json()["details"]["field"] == "Authorization"
+        assert bob.name not in refused.text
+    assert send_twice(server, talk.user, "authorization", (first, first)).status_code == 200
+
+
+def test_two_agent_keys_that_differ_are_refused(server: Running, alice: User) -> None:
+    talk = alice.start("hello")
+    path = f"{talk.agent}/context"
+    key = AGENTS["bot"]
+    for values in ((key, AGENTS["other"]), (key, "unknown"), ("unknown", key)):
+        refused = send_twice(server, path, "x-api-key", values)
+        assert refused.status_code == 400
+        assert refused.json()["details"]["field"] == "X-API-Key"
+        assert key not in refused.text
+    assert send_twice(server, path, "x-api-key", (key, key)).status_code == 200
+    # An endpoint for users does not look at keys.
+    token = alice.headers["authorization"]
+    answer = send_twice(server, talk.user, "x-api-key", (key, "unknown"), authorization=token)
+    assert answer.status_code == 200
+
+
 def test_ruling_02_an_agent_endpoint_needs_a_known_key(
     server: Running, alice: User, bot: Agent
 ) -> None:

@@ -21,7 +21,7 @@ METHODS = ("get", "post", "patch", "delete")
 def served() -> dict[tuple[str, str], Endpoint]:
     nothing: Any = None  # what answers is not asked
     finder = search.Search(nothing, nothing, nothing)
-    everything = endpoints(Services.on(nothing, nothing, nothing, finder, None))
+    everything = endpoints(Services.on(nothing, nothing, nothing, finder, nothing, None))
     return {(endpoint.method.lower(), endpoint.path): endpoint for endpoint in everything}
 
 

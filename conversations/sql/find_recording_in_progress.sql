@@ -1,1 +1,0 @@
-SELECT id FROM recordings WHERE conversation_id = $1 AND status = 'in_progress'

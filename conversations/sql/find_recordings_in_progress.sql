@@ -1,0 +1,1 @@
+SELECT id FROM recordings WHERE conversation_id = ANY($1::uuid[]) AND status = 'in_progress'
