@@ -7,7 +7,7 @@ import math
 from functools import cache
 from importlib import resources
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 from jinja2 import Environment, PackageLoader, select_autoescape
 from starlette.requests import Request
@@ -18,7 +18,7 @@ from contract import MemoryPluginError
 from postgres.errors import StoreUnavailable
 from recall.access import COOKIE, bearer_of, same
 from recall.configuration import Configuration
-from recall.errors import Denied
+from recall.errors import Denied, Invalid
 from recall.gate import SESSION_SECONDS, Sessions, is_same_origin
 from recall.listing import Listing
 from recall.memory import MAX_OWNER, MEMORY_TYPES, SHARED
@@ -26,6 +26,8 @@ from recall.selection import Selection
 from recall.worker import Worker
 
 PAGE_SIZE = 20
+_MEMORY_PAGE = "/dashboard/memory"
+_SETTINGS_PAGE = "/dashboard/settings"
 SHARED_CHOICE = "(shared)"
 """How the owner filter names the shared owner, which has no name; "" is everybody."""
 _MAX_OWNERS_SHOWN = 500
@@ -55,8 +57,8 @@ def dashboard_routes(worker: Worker) -> list[Route]:
         Route("/dashboard/login", pages.login_form, methods=["GET"]),
         Route("/dashboard/login", pages.login, methods=["POST"]),
         Route("/dashboard/logout", pages.logout, methods=["POST"]),
-        Route("/dashboard/memory", pages.memory, methods=["GET"]),
-        Route("/dashboard/settings", pages.settings, methods=["GET"]),
+        Route(_MEMORY_PAGE, pages.memory, methods=["GET"]),
+        Route(_SETTINGS_PAGE, pages.settings, methods=["GET"]),
         Route("/dashboard/static/{name}", pages.static, methods=["GET"]),
     ]
 
@@ -76,19 +78,24 @@ class Dashboard:
         self._templates.filters |= {"number": _number, "day": _day}
 
     async def home(self, _request: Request) -> Response:
-        return _redirect("/dashboard/memory")
+        return _redirect(_MEMORY_PAGE)
 
     async def login_form(self, request: Request) -> Response:
+        wanted = _own_page(request.query_params.get("next", ""))
         if self._is_let_in(request):
-            return _redirect("/dashboard/memory")
-        return self._page("login.html", failed=False)
+            return _redirect(wanted)
+        return self._page("login.html", failed=False, wanted=wanted)
 
     async def login(self, request: Request) -> Response:
         body = (await request.body()).decode("utf-8", "replace")
-        given = dict(parse_qsl(body, max_num_fields=10)).get("token", "").strip()
-        if not same(given, self._worker.settings.token):
-            return self._page("login.html", status=401, failed=True)
-        answer = _redirect("/dashboard/memory")
+        try:
+            given = dict(parse_qsl(body, max_num_fields=10))
+        except ValueError:
+            raise Invalid("a login has only a token; log in from the login page") from None
+        wanted = _own_page(given.get("next", ""))
+        if not same(given.get("token", "").strip(), self._worker.settings.token):
+            return self._page("login.html", status=401, failed=True, wanted=wanted)
+        answer = _redirect(wanted)
         answer.set_cookie(
             COOKIE,
             self._sessions.make(),
@@ -109,7 +116,7 @@ class Dashboard:
 
     async def memory(self, request: Request) -> Response:
         if not self._is_let_in(request):
-            return _redirect("/dashboard/login")
+            return _to_login(request)
         asked = _asked(request)
         trouble = listing = None
         owners: list[str] = []
@@ -150,7 +157,7 @@ class Dashboard:
 
     async def settings(self, request: Request) -> Response:
         if not self._is_let_in(request):
-            return _redirect("/dashboard/login")
+            return _to_login(request)
         trouble = None
         configuration = Configuration()
         keys: list[dict[str, Any]] = []
@@ -192,6 +199,22 @@ class Dashboard:
 
 def _redirect(path: str) -> RedirectResponse:
     return RedirectResponse(path, 303, _HEADERS)
+
+
+def _to_login(request: Request) -> RedirectResponse:
+    """To the login, which leads back to exactly this page."""
+    query = quote(request.scope["query_string"], safe="%!$&'()*+,/:;=?@[]~")
+    page = f"{request.url.path}?{query}" if query else request.url.path
+    login = "/dashboard/login"
+    return _redirect(login if page == _MEMORY_PAGE else f"{login}?{urlencode({'next': page})}")
+
+
+def _own_page(wanted: str) -> str:
+    """The page to open after the login: one of ours, so that no link can lead elsewhere."""
+    path, _, query = wanted.partition("?")
+    if path not in (_MEMORY_PAGE, _SETTINGS_PAGE):
+        return _MEMORY_PAGE
+    return f"{path}?{query}" if query else path
 
 
 @cache

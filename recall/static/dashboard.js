@@ -23,7 +23,9 @@ async function ask(method, path, body) {
   }
   const answer = await fetch(path, options);
   const shown = await answer.json().catch(() => ({}));
-  if (answer.status === 401) location.assign("/dashboard/login");
+  if (answer.status === 401) {
+    location.assign(`/dashboard/login?next=${encodeURIComponent(location.pathname + location.search)}`);
+  }
   if (!answer.ok) throw new Error(shown.error ? shown.error.message : `error ${answer.status}`);
   return shown;
 }
