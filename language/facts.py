@@ -222,6 +222,8 @@ def _stated(page: Page, statement: _Statement, prefix: str, runs_on: bool) -> Fa
         standing = judge(prefix, future=statement.verb.future, lasting=lasting)
     if standing is Standing.NOT_STATED:
         return None
+    if _AND.search(prefix) and _TOGETHER.match(page.masked, statement.object.start):
+        return None
     start, polarity = statement.start, statement.verb.polarity
     if standing is Standing.DENIED:
         denial = DENIAL.search(prefix)
@@ -229,6 +231,15 @@ def _stated(page: Page, statement: _Statement, prefix: str, runs_on: bool) -> Fa
             return None
         start, polarity = start - len(prefix) + denial.start(), "negative"
     return _fact(page, statement, start, polarity, "user")
+
+
+# `My wife and I love each other` would leave `I love each other`.
+_AND = re.compile(r"(?i)\w\s+and\s+\Z")
+_TOGETHER = re.compile(
+    r"(?i)\s*(?:take\s+turns\b|(?:meet|argue|fight|quarrel|talk|chat|(?:dis)?agree)"
+    r"(?=\s+(?:on|at|in|about|over|every|once|twice|a\s+lot)\b|\s*[.,;!\n]|\s*\Z)"
+    r"|[^.,;!\n]{0,80}?\b(?:each\s+other|one\s+another|together(?!\s+with)))\b"
+)
 
 
 def _reported(page: Page, statement: _Statement, report: Report) -> Fact | None:

@@ -69,6 +69,23 @@ _NO_DOSE = (
 _FIRMS = (
     r"(?:business|company|shop|bakery|restaurant|studio|farm|agency|store|caf[eé]|start-?up|hotel)"
 )
+_FAMILY = (
+    r"wife|wives|husband|partner|spouse|fianc[eé]e?|girlfriend|boyfriend|son|daughter|kid|child"
+    r"|children|baby|babies|toddler|twin|mother|mum|mom|father|dad|parent|sister|brother|cousin"
+    r"|aunt|uncle|niece|nephew|grand(?:mother|father|son|daughter|child|ma|pa)|step\w+"
+    r"|(?:mother|father|sister|brother)-in-law|friend|flatmate|roommate|team|boss|manager|teacher"
+    r"|dog|puppy|puppies|cat|kitten|horse|pony|ponies|rabbit|bunny|bunnies|hamster|guinea{_}pig"
+    r"|parrot|budgie|bird|goldfish|fish|turtle|tortoise|snake|pet"
+).replace("{_}", _)
+# One of the speaker's own: no word between may have an apostrophe, as in `my friend's dog`.
+_RELATIVE = rf"(?:[\w-]+{_}){{0,2}}(?:{_FAMILY})"
+# What a name looks like: a capital, or a single word in a text without capitals.
+_CAPITAL = r"(?-i:[^\W\d_a-zß-öø-ÿ])"
+_A_NAME = (
+    rf"{_}(?:{_CAPITAL}|(?!(?:{_NO_NAME}|an?|it|this|that|what|wrong|unusual|weird|funny|cute|silly"
+    rf"|odd|rare|nice|beautiful|lovely|unknown|secret|private|pronounced|changed|taken)\b)"
+    rf"\w+\s*(?:[.!,]|\Z|and\b))"
+)
 _ABOUT_ME = re.compile(
     rf"""(?ix)(?:
       my{_}(?:(?:full|first|last|real|middle|nick|legal){_})?(?:name{_}is|name's|names?{_}are
@@ -92,7 +109,11 @@ _ABOUT_ME = re.compile(
     | my{_}(?:job|profession|occupation|job{_}title){_}is(?!{_}{_TROUBLE})
     | my{_}(?:employer|company){_}is(?!{_}(?:{_TROUBLE}|\w+ing\b))
     | my{_}(?:boss|manager|team|title|wife|husband|partner|son|daughter
-        |dog|cat|girlfriend|boyfriend){_}is(?={_}(?:called|named|an?\b|based\b|(?-i:[A-Z])))
+        |dog|cat|girlfriend|boyfriend){_}is(?={_}(?:an?\b|based\b|(?-i:[A-Z])))
+    | (?:my|our){_}{_RELATIVE}(?:e?s)?'?s?{_}names?{_}(?:is|are)(?={_A_NAME})
+    | (?:my|our){_}{_RELATIVE}(?:e?s)?(?:{_}(?:is|are)|'s|'re){_}(?:called|named)(?={_A_NAME})
+    | (?:i|we)(?:'?ve{_}got|{_}have){_}{_RELATIVE}(?:e?s)?{_}(?:called|named)(?={_A_NAME})
+    | we{_}(?:named|called){_}our{_}{_RELATIVE}s?(?={_}{_CAPITAL})
     | (?:i|we){_}{_ADVERBS}(?:run|own){_}(?:an?|the|our){_}(?:[\w-]+{_}){{0,3}}{_FIRMS}
     | (?:i|we){_}{_ADVERBS}(?:study|teach){_}(?:at|in)?
     | {_AM}{_}{_ADVERBS}(?:(?:severely|very|highly|deathly|slightly|mildly){_})?allergic{_}to
@@ -117,7 +138,7 @@ _NAME = re.compile(
     r"[A-Z][a-z]+(?: [A-Z][a-z]+)?(?=[.,!]|\s+(?:and|from|but)\b|\s*\Z)"
 )
 _START = re.compile(
-    r"(?i)(?<![\w'./@#-])(?:i|we|my|im|ive|weve|i'm|people|friends|everyone|everybody|please|just|you|call)(?![\w/@.-])"
+    r"(?i)(?<![\w'./@#-])(?:i|we|my|our|im|ive|weve|i'm|people|friends|everyone|everybody|please|just|you|call)(?![\w/@.-])"
 )
 _HAPPENS = r"(?:is|are|was|were|has|have|will|must|can|should|needs?|starts?|opens?|closes?|ends?)"
 _REMEMBER = re.compile(
