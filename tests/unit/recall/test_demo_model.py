@@ -24,9 +24,7 @@ def test_a_request_without_messages_is_refused(model: httpx.Client, body: bytes)
 
 
 @pytest.mark.parametrize("content", ["Tea?", [{"type": "text", "text": "Tea?"}, {"type": "image"}]])
-def test_a_question_is_answered_from_the_memory_block(
-    model: httpx.Client, content: object
-) -> None:
+def test_a_question_is_answered_from_the_memory_block(model: httpx.Client, content: object) -> None:
     messages = [
         {"role": "system", "content": "- I like tea"},
         {"role": "assistant", "content": None, "tool_calls": []},
