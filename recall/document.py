@@ -12,8 +12,14 @@ from typing import Any
 from recall.injection import STAND_IN, Edit, Step
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-_DECODER = json.JSONDecoder()
 Span = tuple[int, int]
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def _inside_string(text: str) -> str:
@@ -40,7 +46,7 @@ class Opened:
 
 
 class Document:
-    """The object that a body holds; `value` is read as Python's own JSON reader reads it."""
+    """The object that a body holds; `value` is what it says."""
 
     def __init__(self, body: bytes) -> None:
         try:
