@@ -15,6 +15,7 @@ from postgres.database import Database
 from recall.ledger import STATEMENTS
 from recall.memory import Memory, archive_of, from_row, memory_id, now
 from recall.plugin import batch_write
+from recall.requests import MAX_CONTENT
 from recall.selection import Selection
 from recall.store import MemoryStore, open_store
 from recall.tokens import estimate_tokens
@@ -270,16 +271,23 @@ async def summarize_memories(
 def _merge(
     selection: Selection, memories: list[Memory], cutoff: datetime, run_id: str, moment: datetime
 ) -> Plan:
-    """One memory for all that are older, a line each."""
+    """One memory for all that are older, a line each, oldest first.
+
+    What would make it too long is left for the next run.
+    """
     [owner] = selection.owners
     total = sum(estimate_tokens(memory.content) for memory in memories)
-    old = [memory for memory in memories if memory.updated_at < cutoff]
+    old: list[Memory] = []
+    lines: list[str] = []
+    length = 0
+    for memory in sorted(memories, key=lambda it: (it.created_at, it.id)):
+        line = f"[{memory.type}] {memory.key}: {_first(memory.content)}"
+        if memory.updated_at < cutoff and length + len(line) <= MAX_CONTENT:
+            old.append(memory)
+            lines.append(line)
+            length += len(line) + 1
     if not old:
         return Plan(owner, [], {}, None, total)
-    lines = [
-        f"[{memory.type}] {memory.key}: {_first(memory.content)}"
-        for memory in sorted(old, key=lambda it: (it.created_at, it.id))
-    ]
     key = f"summary:{run_id}"
     summary = Memory(
         id=memory_id(owner, key),
