@@ -277,12 +277,12 @@ class Query:
         value = self._values.get(name)
         if value is None:
             return None
-        if not (value.isascii() and value.isdigit() and len(value) <= 12):
+        digits = value.removeprefix("-")
+        if not (digits.isascii() and digits.isdigit()):
             raise invalid(name, "must be a whole number")
-        number = int(value)
-        if not least <= number <= most:
+        if len(digits) > 12 or not least <= int(value) <= most:
             raise invalid(name, f"must be at least {least} and at most {most}")
-        return number
+        return int(value)
 
 
 def _shown(name: str) -> str:
