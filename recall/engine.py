@@ -1,4 +1,4 @@
-"""The status of plugin and embedder: what they support, and what is degraded."""
+"""The status of plugin and embedder: what they support and what is degraded."""
 
 import logging
 import time
@@ -6,6 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 from contract import CONTRACT_VERSION, MemoryPluginError
+from postgres.errors import StoreUnavailable
 from recall.ledger import Ledger
 from recall.memory import HEALTH_NAMESPACE, Memory, now
 from recall.plugin import batch_write
@@ -28,7 +29,7 @@ _EFFECTS = {
 
 
 class Engine:
-    """Checks plugin and embedder, and makes missing vectors."""
+    """Checks plugin and embedder, and creates missing vectors."""
 
     def __init__(self, store: MemoryStore, ledger: Ledger) -> None:
         self._store = store
@@ -74,9 +75,9 @@ class Engine:
             if reachable and name not in listed
         ]
         if not reachable:
-            degraded = [{"feature": "plugin", "effect": "requests go on without memory"}]
+            degraded = [{"feature": "plugin", "effect": "requests are forwarded without memory"}]
         if plugin["version"] not in (None, CONTRACT_VERSION):
-            effect = f"the plugin speaks {plugin['version']}, recall {CONTRACT_VERSION}"
+            effect = f"the plugin implements {plugin['version']}, recall {CONTRACT_VERSION}"
             degraded.append({"feature": "version", "effect": effect})
         embedder = self._store.embedder
         return {
@@ -95,7 +96,7 @@ class Engine:
         }
 
     async def reindex_list(self, *, force: bool) -> list[Memory]:
-        """The memories that need a vector of the embedder's model; with `force` all of them."""
+        """The memories without a vector of the embedder's model; with `force`, all of them."""
         embedder = self._store.embedder
         if embedder is None:
             return []
@@ -107,8 +108,10 @@ class Engine:
         for memory in memories:
             try:
                 await self._store.touch(memory)
-            except MemoryPluginError as error:
-                log.warning("a memory got no vector", extra={"reason": type(error).__name__})
+            except (MemoryPluginError, StoreUnavailable) as error:
+                log.warning(
+                    "a memory could not be reindexed", extra={"reason": type(error).__name__}
+                )
 
     async def _round_trip(self) -> None:
         moment = now()
