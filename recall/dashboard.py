@@ -1,6 +1,6 @@
-"""The dashboard: pages rendered on the server, with one small script for changes.
+"""The dashboard: server-rendered pages with one small script.
 
-The script changes memories through REST, with the login's cookie. Reading needs no script.
+The script makes changes through REST, with the login cookie. Reading works without it.
 """
 
 import math
@@ -29,7 +29,7 @@ PAGE_SIZE = 20
 _MEMORY_PAGE = "/dashboard/memory"
 _SETTINGS_PAGE = "/dashboard/settings"
 SHARED_CHOICE = "(shared)"
-"""How the owner filter names the shared owner, which has no name; "" is everybody."""
+"""The shared owner in the owner filter, where "" means everybody."""
 _MAX_OWNERS_SHOWN = 500
 _MAX_TEXT = 1000
 _HEADERS = {
@@ -91,7 +91,7 @@ class Dashboard:
         try:
             given = dict(parse_qsl(body, max_num_fields=10))
         except ValueError:
-            raise Invalid("a login has only a token; log in from the login page") from None
+            raise Invalid("the form has too many fields: log in on the login page") from None
         wanted = _own_page(given.get("next", ""))
         if not same(given.get("token", "").strip(), self._worker.settings.token):
             return self._page("login.html", status=401, failed=True, wanted=wanted)
@@ -109,7 +109,7 @@ class Dashboard:
 
     async def logout(self, request: Request) -> Response:
         if not is_same_origin(request):
-            raise Denied("log out from the dashboard itself")
+            raise Denied("log out on the dashboard itself")
         answer = _redirect("/dashboard/login")
         answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
         return answer
@@ -126,13 +126,13 @@ class Dashboard:
             runs = await self._worker.runs.shown(asked["owner"])
             listing = await self._listing(asked)
             if asked["page"] > listing.pages > 0:
-                # The page is behind the end, such as when its last memories were deleted.
+                # Past the end, for example because the last memories of the page were deleted.
                 asked["page"] = listing.pages
                 listing = await self._listing(asked)
         except StoreUnavailable:
-            trouble = "The database does not answer."
+            trouble = "The database is unavailable."
         except MemoryPluginError:
-            trouble = "The memory plugin does not answer."
+            trouble = "The memory plugin is unavailable."
         return self._page(
             "memory.html",
             here="memory",
@@ -165,7 +165,7 @@ class Dashboard:
             configuration = await self._worker.configuration()
             keys = await self._worker.keys.all()
         except StoreUnavailable:
-            trouble = "The database does not answer."
+            trouble = "The database is unavailable."
         try:
             engine = await self._worker.engine.status()
         except StoreUnavailable:
@@ -202,7 +202,7 @@ def _redirect(path: str) -> RedirectResponse:
 
 
 def _to_login(request: Request) -> RedirectResponse:
-    """To the login, which leads back to exactly this page."""
+    """Redirect to the login, which leads back to exactly this page."""
     query = quote(request.scope["query_string"], safe="%!$&'()*+,/:;=?@[]~")
     page = f"{request.url.path}?{query}" if query else request.url.path
     login = "/dashboard/login"
@@ -210,7 +210,7 @@ def _to_login(request: Request) -> RedirectResponse:
 
 
 def _own_page(wanted: str) -> str:
-    """The page to open after the login: one of ours, so that no link can lead elsewhere."""
+    """The page to open after the login; only our own, so that a link cannot redirect elsewhere."""
     path, _, query = wanted.partition("?")
     if path not in (_MEMORY_PAGE, _SETTINGS_PAGE):
         return _MEMORY_PAGE
@@ -223,7 +223,7 @@ def _file(name: str) -> bytes:
 
 
 def _asked(request: Request) -> dict[str, Any]:
-    """The query of the URL; invalid values are ignored, because a link may be old."""
+    """The query of the URL. Invalid values are ignored, because links may be outdated."""
     given = dict(request.query_params)
     chosen = given.get("apiKeyId", "")[:MAX_OWNER]
     page = given.get("page", "")
@@ -249,7 +249,7 @@ def _links(asked: dict[str, Any], listing: Listing | None) -> dict[str, str | No
 
 
 def _bars(listing: Listing | None) -> list[tuple[str, int, int]]:
-    """The types as parts of a line: name, where it begins, how wide it is."""
+    """The segments of the bar of types: name, start, width."""
     place, bars = 0, []
     for name, count in (listing.stats["byType"] if listing is not None else {}).items():
         if count:
@@ -263,5 +263,5 @@ def _number(value: float) -> str:
 
 
 def _day(text: str) -> str:
-    """A time as people read it; the exact one is in an attribute."""
+    """A time for people; the exact one is in an attribute."""
     return text[:16].replace("T", " ")

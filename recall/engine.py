@@ -16,15 +16,15 @@ from recall.store import MemoryStore
 log = logging.getLogger(__name__)
 
 _EFFECTS = {
-    "fts": "words are looked for in the newest 100 memories only",
-    "embedding": "nothing is found by meaning",
+    "fts": "only the newest 100 memories are searched for words",
+    "embedding": "memories cannot be found by meaning",
     "propagation": "types, keys, sessions and metadata are lost",
     "ttl": "memories do not expire",
-    "batch": "memories are written one by one, and imports get new times in listings of others",
-    "list": "listings, exports and counts see the newest 100 memories of an owner",
-    "filter": "types and sessions are filtered among at most 10,000 memories",
-    "browse": "listings and counts look through at most 10,000 memories",
-    "get": "a memory is looked for among at most 10,000",
+    "batch": "memories are written one by one, and the plugin stores new times for imports",
+    "list": "listings, exports and counts cover only the newest 100 memories of an owner",
+    "filter": "filters by type and session consider at most 10,000 memories",
+    "browse": "listings and counts consider at most 10,000 memories",
+    "get": "looking up a memory considers at most 10,000",
 }
 
 
