@@ -1,8 +1,8 @@
-"""Whole sentences in which people say something about themselves that is worth keeping.
+"""Finds whole sentences in which people say something worth keeping about themselves.
 
-Their name, what they like, where they live and work, what they cannot have, what they decided, and
-what they ask to remember. English only, and by the same rules as `facts`: nothing from questions,
-quotations, code, what others say, or what might be.
+Their names and those of family and pets, what they like, where they live and work, what they cannot
+have, what they decided, and what they ask to remember. English only, and with the rules of `facts`:
+nothing from questions, quotations, code, what others say, or hypotheticals.
 """
 
 import re
@@ -15,7 +15,7 @@ from language.standing import Standing, judge
 
 MAX_CHARACTERS = 300
 MAX_STATEMENTS = 50
-# No sentence that people write has more.
+# No real sentence has more.
 _MOST_SUBJECTS = 20
 
 _ = r"[ \t\u00a0]{1,8}"
@@ -46,7 +46,7 @@ _OFFICES = r"(?:department|team|company|office|side|start|beginning|future|past)
 _AREAS = (
     r"(?:city|town|village|countryside|country|coast|suburbs|island|north|south|east|west|us|uk)\b"
 )
-# What is the matter with it, and not what it is: `my job is killing me`.
+# A complaint about it, not what it is: `my job is killing me`.
 _TROUBLE = (
     r"(?:(?:so|very|really|too|quite|just|pretty|currently|still){_})*(?:not|hard|boring|great|fun"
     r"|stressful|fine|easy|tough|ok|okay|good|bad|awful|tiring|exhausting|wrong|done|broken|full"
@@ -61,7 +61,7 @@ _NO_FOOD = (
     r"(?:another|any{_}more|anymore|much{_}more|out|alone|right|now|yet|here|there|dinner|lunch"
     r"|breakfast|today|tonight|to|it|this|that)\b"
 ).replace("{_}", _)
-# No medicine: `I can't take it anymore`, `I don't take sides`.
+# Not medicine: `I can't take it anymore`, `I don't take sides`.
 _NO_DOSE = (
     r"(?:the|an?|it|this|that|any|part|sides|credit|notes|photos|pictures|risks|chances|things|care"
     r"|orders|no|my|your|his|her)\b"
@@ -77,9 +77,9 @@ _FAMILY = (
     r"|dog|puppy|puppies|cat|kitten|horse|pony|ponies|rabbit|bunny|bunnies|hamster|guinea{_}pig"
     r"|parrot|budgie|bird|goldfish|fish|turtle|tortoise|snake|pet"
 ).replace("{_}", _)
-# One of the speaker's own: no word between may have an apostrophe, as in `my friend's dog`.
+# The speaker's own: an apostrophe in between would mean `my friend's dog`.
 _RELATIVE = rf"(?:[\w-]+{_}){{0,2}}(?:{_FAMILY})"
-# What a name looks like: a capital, or a single word in a text without capitals.
+# A capital letter, or a single word for people who write without capitals.
 _CAPITAL = r"(?-i:[^\W\d_a-zß-öø-ÿ])"
 _A_NAME = (
     rf"{_}(?:{_CAPITAL}|(?!(?:{_NO_NAME}|an?|it|this|that|what|wrong|unusual|weird|funny|cute|silly"
@@ -154,9 +154,9 @@ _BULLET = re.compile(r"\A\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 
 
 def find_statements(text: str) -> list[str]:
-    """The sentences, as they were written, each once, at most 300 characters each.
+    """The distinct sentences, as written, of at most 300 characters each.
 
-    Of a longer sentence only the clause is kept, or nothing.
+    Of a longer sentence, only the clause is kept, if it is short enough.
     """
     page = Page(text)
     facts = {
