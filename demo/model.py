@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 
 class Model(BaseHTTPRequestHandler):
@@ -17,19 +18,29 @@ class Model(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
-        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        message = {"role": "assistant", "content": _reply(request["messages"])}
+        body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        try:
+            texts = _texts(body)
+        except ValueError as error:
+            refusal = {"message": str(error), "type": "invalid_request_error"}
+            self._answer(400, {"error": refusal | {"param": "messages", "code": None}})
+            return
+        message = {"role": "assistant", "content": _reply(texts)}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        body = json.dumps(
+        self._answer(
+            200,
             {
                 "id": "scripted",
                 "object": "chat.completion",
                 "created": 0,
                 "model": "scripted",
                 "choices": [choice],
-            }
-        ).encode()
-        self.send_response(200)
+            },
+        )
+
+    def _answer(self, status: int, answer: dict[str, Any]) -> None:
+        body = json.dumps(answer).encode()
+        self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
         self.end_headers()
@@ -39,14 +50,33 @@ class Model(BaseHTTPRequestHandler):
         """Log nothing: messages are private."""
 
 
-def _reply(messages: list[dict[str, str]]) -> str:
+def _texts(body: bytes) -> list[str]:
+    """The text of each message; raises ValueError with what is wrong with the request."""
+    try:
+        request = json.loads(body)
+    except (ValueError, RecursionError):
+        raise ValueError("The body must be JSON.") from None
+    messages = request.get("messages") if isinstance(request, dict) else None
+    if not isinstance(messages, list) or not messages:
+        raise ValueError("messages: must be a list of at least one message")
+    return [_text(message) for message in messages]
+
+
+def _text(message: Any) -> str:
+    content = message.get("content") if isinstance(message, dict) else None
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = [part.get("text") for part in parts if isinstance(part, dict)]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _reply(texts: list[str]) -> str:
     known = [
         line.removeprefix("- ")
-        for message in messages
-        for line in message["content"].splitlines()
+        for text in texts
+        for line in text.splitlines()
         if line.startswith("- ")
     ]
-    if not messages[-1]["content"].rstrip().endswith("?"):
+    if not texts[-1].rstrip().endswith("?"):
         return "Thank you, I will remember that."
     return f"You told me: {'; '.join(known)}." if known else "I do not know that about you."
 

@@ -1,7 +1,7 @@
-"""Vectors of texts, from any server that speaks OpenAI's `/v1/embeddings`.
+"""Vectors from any server that implements OpenAI's `/v1/embeddings`.
 
-The local model is such a server, too: see `embedding_server`. An embedder that fails costs a
-vector, never an error.
+The local model is served the same way: see `embedding_server`. If the embedder fails, there is no
+vector, but never an error.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from typing import Any
 
 from language.endpoint import Endpoint, EndpointFailed
 
-# What is sent at once, and of each text: more would be refused by most servers.
+# Limits of a request and of each text; most servers refuse more.
 MAX_TEXTS = 64
 MAX_CHARACTERS = 8000
 
@@ -30,7 +30,7 @@ class Embedder:
         timeout: float = 10.0,
         proxies: bool = False,
     ) -> None:
-        """As `Endpoint` takes them; `timeout` is that of each request."""
+        """The arguments are those of `Endpoint`; `timeout` applies to each request."""
         self.url = url
         self.model = model
         self.failure: str | None = None
@@ -44,18 +44,18 @@ class Embedder:
         await self._endpoint.aclose()
 
     async def embed(self, texts: Sequence[str]) -> list[list[float] | None]:
-        """A vector for each text, or None for those that could not be made."""
+        """A vector for each text, or None where it failed."""
         vectors: list[list[float] | None] = []
         for start in range(0, len(texts), MAX_TEXTS):
             made = await self._ask(texts[start : start + MAX_TEXTS])
             if made is None:
-                # It is down: the rest would only wait for it, too.
+                # The server is down; do not wait for it again.
                 break
             vectors += made
         return vectors + [None] * (len(texts) - len(vectors))
 
     async def embed_query(self, text: str, *, within: float | None = None) -> list[float] | None:
-        """The vector of a question, or None; `within`: the seconds that it may take."""
+        """The vector of a question, or None; `within` limits the time, in seconds."""
         try:
             async with asyncio.timeout(within):
                 made = await self._ask([text])
@@ -80,7 +80,7 @@ class Embedder:
 
 
 def _vectors(body: Any, count: int) -> list[list[float] | None]:
-    """The vectors in the order of the texts."""
+    """The vectors, in the order of the texts."""
     rows = body.get("data") if isinstance(body, dict) else None
     if not isinstance(rows, list) or len(rows) != count:
         raise EndpointFailed("the response does not have one vector per text")

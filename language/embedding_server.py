@@ -2,7 +2,7 @@
 
     python -m language.embedding_server --listen 127.0.0.1:8040
 
-A question of one text goes before the rest of a batch, so nobody waits behind one.
+A request with a single text takes precedence over batches.
 """
 
 import argparse
@@ -20,12 +20,12 @@ from typing import Any
 
 MAX_BODY = 8 * 2**20
 MAX_TEXTS = 256
-# A batch is made in pieces of this many texts: a tenth of a second each.
+# A batch is processed in slices of this many texts, each taking a tenth of a second.
 _PIECE = 4
 
 
 class Turns:
-    """One thread at a time, and questions first."""
+    """A lock that gives precedence to questions."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -34,7 +34,7 @@ class Turns:
 
     @contextmanager
     def take(self, *, is_question: bool) -> Iterator[None]:
-        """Wait for the model, and have it until the block ends."""
+        """Hold the lock while the block runs."""
         with self._changed:
             self._questions += is_question
             self._changed.wait_for(lambda: not self._busy and (is_question or not self._questions))
@@ -49,7 +49,7 @@ class Turns:
 
 
 class EmbeddingServer(ThreadingHTTPServer):
-    """The model behind an address. Connections are threads; the model is used by one at a time."""
+    """Serves the model. Each connection has a thread; one thread at a time uses the model."""
 
     daemon_threads = True
 
@@ -61,7 +61,7 @@ class EmbeddingServer(ThreadingHTTPServer):
         super().__init__(address, _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002
-        """A client that has left is not an error; of other errors, log only the type."""
+        """Ignore clients that disconnect; log only the type of other errors."""
         error = sys.exception()
         if not isinstance(error, OSError):
             sys.stderr.write(f"embedding server: {type(error).__name__}\n")
@@ -124,9 +124,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _asked(content: bytes) -> tuple[list[str], bool]:
-    """The texts of a request, and whether it wants vectors as bytes in base64.
+    """The texts of a request, and whether it wants vectors in base64.
 
-    Raises ValueError with what is wrong with it.
+    Raises ValueError, with a message for the client.
     """
     try:
         body = json.loads(content)
@@ -162,7 +162,7 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="check the model's files and exit")
     arguments = parser.parse_args()
     host, _, port = arguments.listen.rpartition(":")
-    # The servers beside it need the other cores; NumPy reads this when it is first imported.
+    # Leave the other cores to other servers. NumPy reads this when it is first imported.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from language.minilm import MiniLM, ModelMissing
 

@@ -1,6 +1,6 @@
-"""A server that implements OpenAI's API, and the one way to call it.
+"""A client for servers that implement OpenAI's API.
 
-EndpointFailed    no usable answer; its text names the kind of failure, and never quotes the
+EndpointFailed    no usable response; the message names the kind of failure and never contains the
                   address, the key or what was sent
 """
 
@@ -15,7 +15,7 @@ MAX_ANSWER = 32 * 2**20
 
 
 class EndpointFailed(Exception):
-    """The server gave no usable answer."""
+    """The server gave no usable response."""
 
 
 class Endpoint:
@@ -24,8 +24,8 @@ class Endpoint:
     def __init__(
         self, url: str, key: str | None = None, *, timeout: float = 10.0, proxies: bool = False
     ) -> None:
-        """`url`: the base, with its `/v1`; `timeout`: the seconds that an answer may take in all;
-        `proxies`: whether those that the environment names are used.
+        """`url`: the base URL, including `/v1`; `timeout`: in seconds, for the whole response;
+        `proxies`: whether to use the proxies set in the environment.
         """
         self._base = url.rstrip("/")
         self._timeout = timeout
@@ -42,7 +42,7 @@ class Endpoint:
         await self._http.aclose()
 
     async def post(self, path: str, body: object) -> Any:
-        """The answer's JSON; raises `EndpointFailed`."""
+        """Post JSON and return the JSON response; raises `EndpointFailed`."""
         try:
             async with (
                 asyncio.timeout(self._timeout),
@@ -62,12 +62,12 @@ class Endpoint:
             raise EndpointFailed(type(error).__name__) from None
         except (ValueError, RecursionError):
             raise EndpointFailed("the response is not JSON") from None
-        except RuntimeError:  # closed meanwhile
+        except RuntimeError:  # closed in the meantime
             raise EndpointFailed("closed") from None
 
 
 def _certificates(*, needed: bool) -> ssl.SSLContext:
     if needed:
         return ssl.create_default_context()
-    # Never used over plain HTTP; loading the certificates would only cost time.
+    # Not used for plain HTTP, so skip loading the certificates, which is slow.
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

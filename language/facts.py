@@ -1,11 +1,11 @@
-"""Facts about a person, found in what they or their assistant wrote, by rules.
+"""Rule-based extraction of facts about a person from what they or their assistant wrote.
 
-A fact is a preference, a decision or a habit, in the person's own words. A wrong fact about
-somebody is worse than a missed one, so what is doubtful is left out. No model is asked, nothing
-is stored, and the time is linear in the text.
+A fact is a preference, a decision or a habit, in the person's own words. A wrong fact is worse than
+a missed one, so doubtful ones are dropped. No model is involved, and the time is linear in the
+length of the text.
 
-`stances` has the verbs, `favorites` the other way to say what one likes, `standing` and `reports`
-judge the words before them, `objects` finds where they end, `masking` hides what is quoted.
+`stances` has the verbs and `favorites` another way to say what one likes; `standing` and `reports`
+judge the words before them, `objects` finds where they end, and `masking` hides quotations.
 """
 
 import hashlib
@@ -43,7 +43,7 @@ from language.standing import DENIAL, Standing, judge, judge_run_on
 
 MAX_FACTS = 50
 MAX_CONTENT = 500
-# How much of a sentence is looked at before a statement, and how many statements in it.
+# Characters considered before a statement, and statements considered per sentence.
 _PREFIX = 400
 _MOST_IN_SENTENCE = 12
 _RUN_ON_PREFIX = 40
@@ -72,13 +72,13 @@ class Fact:
 def extract_facts_from_text(text: str, speaker: Speaker = "user") -> list[Fact]:
     """The facts that a text states about its author, or, from an assistant, about its reader.
 
-    Of the last 64 Ki characters, secrets redacted; at most 50 facts, the last ones, in the order
-    of the text; of several with one key the last. Never raises: what is not a text states nothing.
+    Considers the last 64 Ki characters, with secrets redacted. Returns at most 50 facts, the last
+    ones, in order; of several with the same key, the last. Never raises.
     """
     page = Page(text if isinstance(text, str) else "")
     facts: dict[str, Fact] = {}
     known: set[str] = set()
-    # From the end, because the last ones count: what stands before them need not be read.
+    # Backwards, because the last facts win, so that earlier text may not have to be read.
     for start, places in reversed(list(_sentences(page, speaker))):
         said = page.sentence(start, places[-1])
         if said in known:
@@ -93,7 +93,7 @@ def extract_facts_from_text(text: str, speaker: Speaker = "user") -> list[Fact]:
 
 @dataclass(frozen=True)
 class _Statement:
-    """A verb and its object, before anybody has asked who says it."""
+    """A verb and its object; who says so has not been checked yet."""
 
     start: int
     verb: Verb
@@ -103,13 +103,13 @@ class _Statement:
 
 
 def find_facts(page: Page, speaker: Speaker) -> Iterator[tuple[int, Fact]]:
-    """The facts of a text one by one, each with the index where its statement begins."""
+    """The facts of a text, each with the index where its statement starts."""
     for start, places in _sentences(page, speaker):
         yield from _facts_of(page, start, places, speaker)
 
 
 def _sentences(page: Page, speaker: Speaker) -> Iterator[tuple[int, list[int]]]:
-    """Where each sentence that may hold statements begins, and where these may."""
+    """The start of each sentence that may have statements, and where these may start."""
     starts = FIRST_PERSON_START if speaker == "user" else SECOND_PERSON_START
     sentence = -1
     places: list[int] = []
@@ -200,7 +200,7 @@ _NO_SUBJECT = re.compile(
 
 
 def _subject(page: Page, start: int) -> tuple[int, int] | None:
-    """What is said to be a favorite, in front of `is`."""
+    """The subject before `is my favorite`."""
     sentence = page.sentence_start(start)
     is_ = _IS.search(page.masked, max(0, start - 8), start)
     if is_ is None or start - sentence > 200:
@@ -222,6 +222,8 @@ def _stated(page: Page, statement: _Statement, prefix: str, runs_on: bool) -> Fa
         standing = judge(prefix, future=statement.verb.future, lasting=lasting)
     if standing is Standing.NOT_STATED:
         return None
+    if _AND.search(prefix) and _TOGETHER.match(page.masked, statement.object.start):
+        return None
     start, polarity = statement.start, statement.verb.polarity
     if standing is Standing.DENIED:
         denial = DENIAL.search(prefix)
@@ -229,6 +231,15 @@ def _stated(page: Page, statement: _Statement, prefix: str, runs_on: bool) -> Fa
             return None
         start, polarity = start - len(prefix) + denial.start(), "negative"
     return _fact(page, statement, start, polarity, "user")
+
+
+# `My wife and I love each other` would leave `I love each other`.
+_AND = re.compile(r"(?i)\w\s+and\s+\Z")
+_TOGETHER = re.compile(
+    r"(?i)\s*(?:take\s+turns\b|(?:meet|argue|fight|quarrel|talk|chat|(?:dis)?agree)"
+    r"(?=\s+(?:on|at|in|about|over|every|once|twice|a\s+lot)\b|\s*[.,;!\n]|\s*\Z)"
+    r"|[^.,;!\n]{0,80}?\b(?:each\s+other|one\s+another|together(?!\s+with)))\b"
+)
 
 
 def _reported(page: Page, statement: _Statement, report: Report) -> Fact | None:
@@ -256,7 +267,7 @@ _WOULD = re.compile(r"(?i)you(?:'?d|\s+would)\b")
 
 
 def _coordinated(page: Page, statement: _Statement) -> Fact | None:
-    """The second half of `I like tea and hate coffee`, whose subject stands in the first."""
+    """The second half of `I like tea and hate coffee`, which has no subject of its own."""
     joined = _AND_VERB.match(page.masked, statement.object.end)
     if joined is None or statement.thing is not None:
         return None
@@ -326,7 +337,7 @@ _SAID_BY_ANOTHER = re.compile(
     r"(?i),\s*(?!as\b|like\b|i\b|we\b)(?:the\s+|my\s+)?\w+\s+(?:said|says|replied|answered|wrote"
     r"|sings|sang|shouted|whispered)\b"
 )
-# Said to whoever reads it now: `I'm always proud of you`.
+# Addressed to the assistant: `I'm always proud of you`.
 _ADDRESSED = re.compile(r"(?i)(?:(?<!from )\byou|\byour(?:\s+\w+){1,2})\Z")
 # `I love Mondays. Not!`
 _TAKEN_BACK = re.compile(
@@ -335,7 +346,7 @@ _TAKEN_BACK = re.compile(
 )
 _DONE_TO_YOU = re.compile(r"(?i)(?:to\s+)?\w+\s+you\b")
 _PREFER = re.compile(r"(?i)\b(?:prefer|rather)\Z")
-# How the assistant should be is worth knowing later: `I prefer that you keep it short`.
+# Instructions for the assistant are worth keeping: `I prefer that you keep it short`.
 _WISH = re.compile(
     r"(?i)(?:that you|you|it if you|it when you)\s+(?!\S+\s+(?:it|that|this)\Z)\S+\s+\S.*"
 )
@@ -349,7 +360,7 @@ def _name(statement: _Statement, about: str) -> str:
 
 
 def slug(text: str) -> str:
-    """Lower case, `_` for what is neither letter nor digit of any script, at most 40 characters."""
+    """Lower case, with `_` for anything but letters and digits, at most 40 characters."""
     if text.isascii():
         name = _NOT_ALPHANUMERIC.sub("_", text.lower()).strip("_")
         return _shortened(name)

@@ -1,4 +1,4 @@
-"""`My favorite editor is Vim`, and the same the other way round."""
+"""`My favorite editor is Vim`, and `Vim is my favorite editor`."""
 
 import re
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _NO_VALUE = re.compile(
     rf"(?i){_}(?:not|no{_}longer|probably|maybe|perhaps|possibly|still{_}un\w+|changing|unknown"
     rf"|missing|what|why|how)\b"
 )
-# How a favorite is just now: `my favorite mug is broken`. In lower case, so that titles stay.
+# The current state of a favorite: `my favorite mug is broken`. In lower case, to keep titles.
 _STATE = re.compile(
     rf"{_}(?:(?:still|now|already|just|always|currently|finally|again|almost|really){_})*(?:"
     rf"(?:closed|broken|gone|open|back|dead|ready|available|unavailable|lost|over|sold{_}out|wrong"
@@ -42,7 +42,7 @@ _PLACES = re.compile(r"(?i)\b(?:place|spot|time|seat|room|moment|part|view|hour|
 
 @dataclass(frozen=True)
 class Favorite:
-    """A favorite, and where its value begins; `thing` is empty when it is of nothing named."""
+    """A favorite, and where its value starts; `thing` is empty in `my favorite is`."""
 
     thing: str
     least: bool
@@ -50,7 +50,7 @@ class Favorite:
 
 
 def find_favorite(text: str, start: int) -> Favorite | None:
-    """`my favorite [thing] is`, at this place."""
+    """`my favorite [thing] is` at this position."""
     found = _FAVORITE.match(text, start)
     if found is None or _NO_VALUE.match(text, found.end()):
         return None
@@ -67,6 +67,6 @@ def find_favorite(text: str, start: int) -> Favorite | None:
 
 
 def find_reversed(text: str, start: int) -> Favorite | None:
-    """`my favorite`, at this place, behind `is`; the thing follows."""
+    """`my favorite` at this position, after `is`; the thing follows."""
     found = _MINE.match(text, start)
     return Favorite("", bool(found["least"]), found.end()) if found else None

@@ -1,6 +1,6 @@
-"""Facts about a user, from any server that speaks OpenAI's `/v1/chat/completions`.
+"""Facts about a user, from any server that implements OpenAI's `/v1/chat/completions`.
 
-Best effort: a model that fails, or answers something else, finds nothing.
+Best effort: if the model fails or its answer is unusable, there are no facts.
 """
 
 import json
@@ -79,7 +79,7 @@ def _facts(body: Any) -> list[str]:
 
 
 def _json(text: str) -> Any:
-    """The JSON of an answer; around an object there may be a fence or a few words."""
+    """The JSON object in an answer, which may be surrounded by a code fence or a few words."""
     try:
         return json.loads(text)
     except ValueError:

@@ -30,7 +30,7 @@ _NOT_PAST = words(
 _ADVERBS = re.compile(r"(?i)\A(?:(?:\w+ly|just|even|quite|ever|once|also|only)\s+)+(?=\w)")
 _STANCE = re.compile(r"(?i)(?:not\s+)?(?:prefer|like|love|enjoy|hate|dislike|avoid|favou?r)\b")
 
-# What somebody tells of what happens to them just now: steps in a program, errors, errands.
+# Reports of what is happening right now: steps in a program, errors, errands.
 _STEP = re.compile(
     r"(?i)\Athe\s+wrong\b|\band\s+\w{3,}ed\Z|\A(?:all|everything|some|the|a|an)?\s*(?:text|lines|rows|cells|files?|area|entry|item"
     r"|option\s+\w{1,3}|checkbox)\b.*\b(?:and|then)\b"
@@ -56,7 +56,7 @@ _IDIOM = re.compile(
     r"|(?:post|ask|come)(?:\s+(?:here|this|it|you|about\b.*|for\b.*))*\Z|reach\s+out\b"
     r"|write\s+(?:here|this|to\s+you)\b"
 )
-# What is said out of politeness: `I'm always happy to help`.
+# Courtesies: `I'm always happy to help`.
 _COURTESY = re.compile(
     r"(?i)(?:happy|glad|delighted|grateful|thankful|proud)\s+(?:to|for|of|that)\b.*"
     r"|(?:here|there|around)\s+(?:for|to|if|when)\b.*|(?:dis)?agree|mind|right|wrong|sorry|welcome"
@@ -80,7 +80,7 @@ _AND_DID = re.compile(
 
 
 def _is_told(about: str) -> bool:
-    """Whether it goes on with what was done then: `[I picked] a ring and proposed`."""
+    """Whether a narrative follows: `[I picked] a ring and proposed`."""
     found = _AND_DID.search(about)
     if found is None:
         return False
@@ -89,7 +89,7 @@ def _is_told(about: str) -> bool:
 
 
 def is_another_verb(verb: Verb, said: str, about: str) -> bool:
-    """Whether the words up to the verb, and those behind it, say something else than they seem."""
+    """Whether the verb, judged by the words around it, has another meaning here."""
     first = about.split(None, 1)[0].lower()
     said = said.lower()
     if verb.category == "decision" and (_NO_DECISION.search(said) or _IDIOM.match(about)):

@@ -1,7 +1,7 @@
-"""Hides what is in a text but is not said by its author: code, quotations, given texts.
+"""Hides the parts of a text that are not its author's statements: code, quotations, given texts.
 
-A masked text has the length of the original, so that what is found in one can be read from the
-other. Blocks become line ends; what is hidden inside a line becomes a character of no script.
+A masked text has the same length as the original, so indexes are valid in both. Blocks become line
+breaks; hidden parts of a line become a private-use character.
 """
 
 import re
@@ -51,7 +51,7 @@ _TASK = re.compile(
     r"|tweet|e-?mail|message|letter|pronounce|grammar|convert|slogan|transcript|headline"
     r"|excerpt|draft|bio|profile|cv|r[eé]sum[eé]|speech|toast|vows|diary|journal|joke)\b"
 )
-# Whoever begins with one of these, or with `do this`, wants something done with what follows.
+# Sentences that start like this ask to do something with the text that follows.
 _ORDER = re.compile(
     r"(?ix)\W*(?:(?:please|now|then|next|also|can\ you|could\ you|would\ you),?\s+)*(?:"
     r"(?:turn|make|improve|polish|edit|check|shorten|lengthen|expand|explain|describe|define|format"
@@ -76,7 +76,7 @@ _NAME = re.compile(
     r"(?:[A-Z][\w.'’-]*)(?:[ \t]+[\w.'’()-]+){0,2}\W*|\W*(?:user|assistant|human|system|ai"
     r"|bot)\W*"
 )
-# Whoever hands out a role may speak in it to the end of the paragraph.
+# After a role is assigned, the rest of the paragraph may be spoken in that role.
 _ROLE = re.compile(
     r"(?im)(?:^|(?<=[.!?]\s))(?:(?:please|now|ok|okay|let's|let\s+us|so|can\s+you|could\s+you),?\s+){0,3}"
     r"(?:(?:pretend|imagine)\s+(?:that\s+)?(?:you(?:['’]?re|\s+(?:are|were))|to\s+be"
@@ -106,7 +106,7 @@ _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 
 
 def mask(text: str) -> str:
-    """The text with everything hidden that its author shows and does not say."""
+    """The text with everything hidden that its author does not state."""
     masked = _mask_fences(text) if "```" in text or "~~~" in text else text
     if '"""' in masked:
         masked = _TRIPLE_QUOTED.sub(_hidden, masked)
@@ -151,7 +151,7 @@ def _mask_fences(text: str) -> str:
 
 
 def _mask_quotations(text: str) -> str:
-    """A quotation ends with its closing mark; without one in its paragraph, with its line."""
+    """Hide quotations, up to the closing mark, or to the end of the line if there is none."""
     pieces, position = [], 0
     while opening := _OPENING.search(text, position):
         start = opening.start()
@@ -180,7 +180,7 @@ def _mask_given_texts(text: str, masked: str) -> str:
 
 
 def _end_of_given_text(text: str, masked: str, lead: re.Match[str]) -> int:
-    """Where the text ends that this line announces; 0 when it announces none."""
+    """Where the text that this line announces ends; 0 if it announces none."""
     said = lead[1][max((it.end() for it in _LAST_SENTENCE.finditer(lead[1])), default=0) :]
     if _OWN_LABEL.fullmatch(said):
         return 0
@@ -192,7 +192,7 @@ def _end_of_given_text(text: str, masked: str, lead: re.Match[str]) -> int:
     while begin < len(text) and text[begin].isspace():
         begin += 1
     if text.startswith(("```", "~~~", ">"), begin):
-        return 0  # it is hidden already, and what follows it is said
+        return 0  # already hidden, and what follows is the author's
     if "\n" in text[lead.end() : begin] and is_task:
         return len(text)
     paragraph = _BLANK_LINE.search(masked, begin)

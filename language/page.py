@@ -10,7 +10,7 @@ from language.redaction import redact
 from language.sentences import sentence_ends
 
 MAX_TEXT = 64 * 1024
-# What runs on for longer than two of these is not a sentence.
+# Anything longer than two of these is not a sentence.
 _STRETCH = 1000
 _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{1,3})(?=[^\s*_])([^*_\n]{1,200}?)(?<=\S)\1(?![\w*])")
 _APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'", "`": "'", "´": "'"})
@@ -32,11 +32,11 @@ class Page:
         self.stretches: set[int] = set()
 
     def sentences(self) -> Iterator[tuple[int, int]]:
-        """Where each sentence begins and ends."""
+        """The start and end of each sentence."""
         return pairwise(self._ends)
 
     def sentence_start(self, index: int) -> int:
-        """Where the sentence around this index begins, or a stretch of one that does not end."""
+        """The start of the sentence at this index, or of a stretch of one that is too long."""
         start = self._ends[bisect_right(self._ends, index) - 1]
         if index - start <= 2 * _STRETCH:
             return start
@@ -45,9 +45,9 @@ class Page:
         return stretch
 
     def sentence(self, start: int, last: int) -> str:
-        """What stands between the start of a sentence and the end of the one around `last`.
+        """The text from `start` to the end of the sentence at `last`, original and masked.
 
-        Twice the same means the same: as it was written, and as it was masked.
+        Equal texts have equal facts.
         """
         place = bisect_right(self._ends, last)
         end = self._ends[place] if place < len(self._ends) else len(self.masked)

@@ -1,9 +1,9 @@
-"""Replaces secrets in a text by `[REDACTED:LABEL]`.
+"""Replaces secrets in a text with `[REDACTED:LABEL]`.
 
-Labels: PRIVATE_KEY, API_KEY, TOKEN, PASSWORD. A secret is known by what it looks like (a PEM
-block, the prefix of a service's keys, a JWT) or by what stands before it (`password:`,
-`X_TOKEN=`, `Bearer`, `scheme://user:`). Nothing is guessed from how random a word looks, so hashes,
-digests, UUIDs and long words stay. Every pattern is bounded, so the time is linear in the text.
+Labels: PRIVATE_KEY, API_KEY, TOKEN, PASSWORD. A secret is recognised by its form (a PEM block, the
+prefix of a service's keys, a JWT) or by what precedes it (`password:`, `X_TOKEN=`, `Bearer`,
+`scheme://user:`). Randomness is not a criterion, so hashes, digests, UUIDs and long words stay.
+Every pattern is bounded, so the time is linear in the length of the text.
 """
 
 import re
@@ -13,14 +13,14 @@ from language.words import words
 
 REDACTED: Final = re.compile(r"\[REDACTED:[A-Z_]{1,20}\]")
 
-# --- what it looks like -------------------------------------------------------------------
+# --- by its form ---------------------------------------------------------------------------
 
 _PEM_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-# The lines of a block whose end was cut off, also with line ends written as \n.
+# The lines of a block whose end is missing, also with line breaks written as \n.
 _PEM_LINES = re.compile(r"(?:[A-Za-z0-9+/=]{4,}|[A-Za-z-]{1,20}: [^\r\n]{0,200}|\\[nr]|\s)*")
 
-# A known prefix, then enough of the characters that such keys are made of.
+# A known prefix, followed by enough characters that such keys have.
 _PREFIXED = re.compile(
     r"(?<![A-Za-z0-9])(?:"
     r"sk-[A-Za-z0-9_-]{10,}"  # OpenAI, Anthropic, OpenRouter and kin
@@ -53,7 +53,7 @@ _TOKEN_SHAPES = re.compile(
     r")"
 )
 
-# --- what stands before it ----------------------------------------------------------------
+# --- by what precedes it -------------------------------------------------------------------
 
 _HEADER = re.compile(
     r"(?i)(\b(?:proxy-)?authorization[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?"
@@ -70,7 +70,7 @@ _NAMES = {
     r"|(?<=account[_-])|(?<=encryption[_-])|(?<=signing[_-])|(?<=private[_-]))key"
     r"|(?<![a-z])secret|(?-i:(?<=[a-z])Secret)",
 }
-# Every name begins with one of these: looked for first, because that is fast.
+# Every name starts with one of these, which is fast to search for.
 _HINT = re.compile("pass|pwd|token|secret|key")
 _NAME = "|".join(f"(?P<{label}>{names})" for label, names in _NAMES.items())
 _ASSIGNED = re.compile(
@@ -82,7 +82,7 @@ _ASSIGNED = re.compile(
     r"|(?P<bare>(?:[^\s\"'`,;<>&|(){}\[\]\\]|&(?!\w{1,64}=)){1,500}))"
 )
 
-# Values that say where a secret is, what it must be, or that there is none.
+# Values that say where a secret is, what it must look like, or that there is none.
 _NO_SECRET = re.compile(
     r"(?ix)(?: \$.* | %.*% | <.* | \{.* | \[.* | \*+ | x{3,} | \.{2,}.* | -+ | _+ | \?+ | [•●]+"
     r"| (?:your|my|the|new|old|some|example|sample|dummy|fake)[_-]?"
@@ -118,7 +118,7 @@ _PROSE = words(
     will with without word words wrong yes yet you your
     """
 )
-# After `=` stands a value, unless it is one of these.
+# After `=`, anything is a value except for these.
 _NO_VALUE = words(
     "none null nil true false undefined empty str string secretstr bytes optional required"
 )
@@ -126,19 +126,19 @@ _CONNECTIVE = re.compile(r"(?:and|or|for|but|on|in|at|with|please|if|so|to|as|wh
 _LETTERS = re.compile(r"[A-Za-z]?[a-z]+|[A-Z]+")
 
 
-# No secret that is known by its looks is shorter, or has a space in it.
+# No secret that is recognised by its form is shorter or contains a space.
 _LONG_WORD = re.compile(r"[^ ]{13}")
 
 
 def redact(text: str) -> tuple[str, int]:
-    """The text with every secret replaced, and how many were."""
+    """The text with secrets replaced, and their number."""
     return _redact(text) if _has_sign(text.lower()) or _LONG_WORD.search(text) else (text, 0)
 
 
 def _has_sign(lower: str) -> bool:
-    """Whether it has what stands in every text with a secret that is not known by its looks.
+    """Whether the text has one of the words that precede every secret not recognised by its form.
 
-    Written out, because every message comes through here: a loop takes twice as long.
+    Unrolled, because every message passes through here and a loop takes twice as long.
     """
     return (
         "pass" in lower
@@ -158,7 +158,7 @@ def _redact(text: str) -> tuple[str, int]:
     lower = text.lower()
 
     def replace(pattern: re.Pattern[str], label: str) -> None:
-        """Replaces the last group, if the pattern has groups, else the whole match."""
+        """Replace the last group if the pattern has groups, or else the whole match."""
         nonlocal text, count
 
         def replacement(found: re.Match[str]) -> str:
@@ -190,7 +190,7 @@ def _redact(text: str) -> tuple[str, int]:
 
 def _redact_assigned(text: str) -> tuple[str, int]:
     lower = text.lower()
-    if len(lower) != len(text):  # a few letters grow
+    if len(lower) != len(text):  # lower() makes a few characters longer
         lower = "".join(it if len(it.lower()) > 1 else it.lower() for it in text)
     pieces, position, count = [], 0, 0
     for hint in _HINT.finditer(lower):
@@ -227,7 +227,7 @@ def _redact_private_keys(text: str) -> tuple[str, int]:
 
 def _is_secret(pattern: re.Pattern[str], value: str) -> bool:
     if pattern is _PREFIXED:
-        # `sk-learn-contrib-examples` has the prefix, but is made of words.
+        # `sk-learn-contrib-examples` has the prefix, but consists of words.
         return bool(re.search(r"\d|[A-Za-z]{20}", value))
     if pattern is _BEARER:
         return not _is_word(value) and bool(re.search(r"\d|[a-z][A-Z]|[A-Za-z]{24}", value))
@@ -279,5 +279,5 @@ def _is_assigned_secret(text: str, found: re.Match[str]) -> bool:
 
 
 def _is_word(value: str) -> bool:
-    """Whether it reads like words of prose: letters, perhaps with hyphens or an apostrophe."""
+    """Whether it looks like prose: letters, possibly with hyphens or an apostrophe."""
     return all(_LETTERS.fullmatch(it) for it in re.split(r"[-'’/]", value))

@@ -1,4 +1,4 @@
-"""What an assistant says about the user: when it counts, and how it reads in the first person."""
+"""What an assistant says about the user: whether it counts, and how to rephrase it as `I`."""
 
 import re
 from enum import IntEnum
@@ -7,7 +7,7 @@ from language.standing import CONDITION, LEADING_MARKS, LETTER
 
 
 class Report(IntEnum):
-    """How sure it is that `you` is the user, by the words before it."""
+    """How certain it is, from the words before it, that `you` means the user."""
 
     NONE = 0
     CLAIMED = 1  # at the start of a sentence, or after `since`
@@ -41,7 +41,7 @@ _GENERIC = re.compile(
 
 
 def judge_report(prefix: str, before: Report = Report.NONE) -> Report:
-    """What the words before `you` make of it; `before`: what the clause before it was."""
+    """Judge the words before `you`; `before` is the judgement of the preceding clause."""
     prefix = LEADING_MARKS.sub("", prefix, count=1)
     if not LETTER.search(prefix):
         return Report.CLAIMED
@@ -71,7 +71,7 @@ _YOU_ARE_NOT = re.compile(r"(?i)\byou\s+aren['’]?t\b")
 
 
 def to_first_person(text: str) -> str:
-    """A statement about `you` as that person would put it: `You like your job`, `I like my job`."""
+    """Rephrase a statement in the first person: `You like your job` as `I like my job`."""
 
     def replacement(found: re.Match[str]) -> str:
         you, you_are, your, i, i_am, mine = found.groups()

@@ -1,8 +1,8 @@
-"""Where sentences and paragraphs end, and how a long text is cut into parts.
+"""Splits texts into sentences, and long texts into parts.
 
-A sentence ends at a line end, at `!`, `?` or `…`, at a period before white space, and at the
-full stops of scripts that need no white space behind them. The periods in `Node.js`, `3.11`,
-`e.g.` and `Dr. Smith` end nothing.
+A sentence ends at a line break, at `!`, `?` or `…`, at a period before white space, and at the full
+stops of scripts that need no white space after them. The periods in `Node.js`, `3.11`, `e.g.` and
+`Dr. Smith` do not end a sentence.
 """
 
 import re
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from language.words import words
 
-# What may end a sentence, with the quotes and brackets that close behind it.
+# Possible ends of a sentence, including closing quotes and brackets.
 _END = re.compile(
     r"""(?:[.!?…]{1,64}["'”’»)\]*_`]{0,8}(?=\s|\Z)|[。！？｡]{1,64}["'”’»」』）)\]]{0,8}|\r\n?
     |[\n\u2028\u2029])"""
@@ -27,19 +27,19 @@ _TITLES = words(
     sen sgt st viz vs
     """
 )
-# ... after these only where the next word begins like a sentence ...
+# ... after these, only if the next word starts like a sentence ...
 _ENDINGS = words(
     """
     a.m al apr aug bros co corp dec dept e.u est etc feb inc jan jr jul jun ltd mar nov
     oct p.m ph.d sep sept sr u.k u.s
     """
 )
-# ... and after these not before a number.
+# ... and after these, not before a number.
 _BEFORE_NUMBERS = words("ch eq fig figs no nos p pp sec v vol")
 
 
 def ends_sentence(text: str, period: int) -> bool:
-    """Whether the period at this index, which white space or the end follows, ends a sentence."""
+    """Whether the period at this index, before white space or the end, ends a sentence."""
     before = _WORD_BEFORE.search(text, max(0, period - 9), period + 1)
     if before is None:
         return True
@@ -60,7 +60,7 @@ def ends_sentence(text: str, period: int) -> bool:
 
 
 def sentence_ends(text: str) -> Iterator[int]:
-    """The index behind each sentence, closing quotes included, white space not."""
+    """The end of each sentence, including closing quotes but not white space."""
     end = 0
     for found in _END.finditer(text):
         mark = found.group()
@@ -83,13 +83,13 @@ def _ends(text: str, start: int, found: re.Match[str]) -> bool:
             before.isdecimal() and not text[start : max(start, found.start() - 5)].strip()
         )
         return bool(before) and not is_list_number and ends_sentence(text, found.start())
-    if mark[-1] in ".…" and "!" not in mark and "?" not in mark:  # a pause, or an end
+    if mark[-1] in ".…" and "!" not in mark and "?" not in mark:  # a pause or an end
         return not _next_character(text, found.end()).islower()
     return True
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text, each without the white space around it."""
+    """The sentences of a text, stripped."""
     start, found = 0, []
     for end in sentence_ends(text):
         found.append(text[start:end].strip())
@@ -98,7 +98,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def first_sentences(text: str, count: int) -> str:
-    """The text up to the end of its n-th sentence, verbatim; all of it when it has no more."""
+    """The text up to the end of its n-th sentence, verbatim; all of it if there are fewer."""
     cut = 0
     for number, end in enumerate(sentence_ends(text), start=1):
         if number > count:
@@ -108,10 +108,11 @@ def first_sentences(text: str, count: int) -> str:
 
 
 def split_text(text: str, limit: int) -> list[str]:
-    """The text in parts of at most `limit` characters, none blank, in order.
+    """Split a text into non-blank parts of at most `limit` characters.
 
-    A part ends with a paragraph if that fills at least half of it, else with a sentence, else
-    between words, else anywhere but inside a character. Only white space between parts is lost.
+    A part ends at a paragraph break if that fills at least half of it; failing that, at the end of
+    a sentence, between words, or anywhere but inside a character. Only white space between parts is
+    lost.
     """
     if limit < 1:
         raise ValueError("limit must be at least 1")
@@ -144,13 +145,13 @@ def _cut(text: str, start: int, limit: int, paragraphs: list[int], sentences: li
     for end in range(most, max(start, most - 64), -1):
         if not _inside_character(text, start, end):
             return end
-    return most  # more marks on one letter than any script has
+    return most  # more combining marks on one letter than any script has
 
 
 def _inside_character(text: str, start: int, index: int) -> bool:
-    """Whether a cut at this index would part what a reader sees as one character.
+    """Whether a cut at this index would split a user-perceived character.
 
-    The part begins at `start`: flags are pairs of letters, counted from there.
+    Flags are pairs of letters, counted from `start`, where the part starts.
     """
     before, after = text[index - 1], text[index]
     if before.isascii() and after.isascii():
@@ -159,7 +160,7 @@ def _inside_character(text: str, start: int, index: int) -> bool:
         return True
     if before == "\u200d" or "\U0001f3fb" <= after <= "\U0001f3ff":
         return True
-    if "\U000e0020" <= after <= "\U000e007f":  # the tags behind a flag
+    if "\U000e0020" <= after <= "\U000e007f":  # the tags after a flag
         return True
     if _is_flag_letter(before) and _is_flag_letter(after):
         run = index

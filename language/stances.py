@@ -1,4 +1,4 @@
-"""The verbs with which people say what they like, what they decided and what they usually do."""
+"""The verbs for what people like, what they decided and what they usually do."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ Polarity = Literal["positive", "negative"]
 
 @dataclass(frozen=True)
 class Verb:
-    """What a group of the pattern means. The object starts after it."""
+    """The meaning of a group of the pattern."""
 
     category: Category
     polarity: Polarity
@@ -71,9 +71,9 @@ VERBS = {
 def _pattern(
     subject: str, am: str, arent: str, have: str, will: str, would: str
 ) -> re.Pattern[str]:
-    """The pattern for one person. `am`, `have` …: that person's forms, contracted ones too.
+    """The pattern for one grammatical person; `am`, `have` … are its forms, with contractions.
 
-    The groups are named after `VERBS`; the digit only keeps their names apart.
+    The groups are named after `VERBS`, with a digit to make the names unique.
     """
     return re.compile(
         rf"""(?ix)(?:
@@ -123,14 +123,14 @@ def _pattern(
 
 
 def find_verb(pattern: re.Pattern[str], text: str, start: int) -> tuple[Verb, int] | None:
-    """The verb whose statement begins here, and where it ends."""
+    """The verb of the statement that starts here, and where the verb ends."""
     found = pattern.match(text, start)
     if found is None or found.lastgroup is None:
         return None
     return VERBS[found.lastgroup[:-1]], found.end()
 
 
-# Where a statement may begin: the pattern is tried there and nowhere else.
+# Where a statement may start: the pattern is tried only there.
 _SUBJECT = rf"(?<![\w'./@#-])(?:{{}}|{_OFTEN})(?![\w/@.-])"
 FIRST_PERSON_START = re.compile("(?i)" + _SUBJECT.format("i|we|my|our|im|ive|ill|id|weve"))
 SECOND_PERSON_START = re.compile("(?i)" + _SUBJECT.format("you|your|youre|youve|youll|youd"))

@@ -1,6 +1,6 @@
-"""Whether somebody states what follows, judged by what comes before it in the sentence.
+"""Whether a clause is a statement, judged by what precedes it in the sentence.
 
-`I prefer tea` is a statement after nothing, after `but`, after `I told you that`; it is none after
+`I prefer tea` is a statement on its own, after `but` and after `I told you that`, but not after
 `if`, `my wife thinks`, `the editor that` or `maybe`.
 """
 
@@ -12,7 +12,7 @@ from language.words import words
 
 
 class Standing(Enum):
-    """What the words before a clause make of it."""
+    """How the words before a clause affect it."""
 
     STATED = 1
     DENIED = -1  # `I don't think`
@@ -21,14 +21,14 @@ class Standing(Enum):
 
 LETTER = re.compile(r"[^\W\d_]")
 LEADING_MARKS = re.compile(r"\A[\W\d_]*(?:[a-zA-Z]\)\s+)?")
-# What was said before these words does not govern what comes after them.
+# Words before these do not govern what comes after them.
 _NEW_CLAUSE = re.compile(
     r"(?i)[;]|\b(?:but|however|nevertheless|yet|and now)\b"
     r"|(?:,\s*)?\b(?:(?<!even )(?<!as )though|although|whereas|even though"
     r"|so(?! that\b| far| long| much)"
     r"|(?<!not )(?<!just )(?<!only )because|since)\b"
 )
-# Except that a reason without a comma belongs to what they govern: `if you left because I …`.
+# Except that a reason without a comma is still governed: `if you left because I …`.
 _GOVERNS_REASONS = re.compile(
     r"(?i)\b(?:if|unless|whether|suppos\w+|imagin\w+|pretend\w*|assum\w+|says?|said|saying|thinks?"
     r"|thought|believes?|believed|claims?|claimed|insists?|insisted|tells?|told|heard"
@@ -123,7 +123,7 @@ _BEFORE_STATEMENT = words(
     ultimately unfortunately usually well while yeah yep yes yesterday
     """
 )
-# These open a sentence, and say something else inside one: `she was sure I …`.
+# These mean something else inside a sentence than at its start: `she was sure I …`.
 _INTERJECTIONS = words(
     """
     ah aha haha hello hey hi hm hmm lol look nah no oh ok okay please sorry sure thanks
@@ -138,7 +138,7 @@ _SUBORDINATES = words(
     with would
     """
 )
-# A sentence that begins with one of these puts a place, time or reason before its subject.
+# A sentence that starts with one of these has a place, time or reason before its subject.
 _BEGINS_ADVERBIAL = words(
     """
     according after among around as at because before besides between by compared
@@ -148,12 +148,12 @@ _BEGINS_ADVERBIAL = words(
     yesterday
     """
 )
-# What will be done then is not decided yet.
+# Something to be done then is not decided yet.
 _NOT_YET = words("after once until when whenever")
 _ABOUT_TIME = re.compile(
     r"(?i)after\s+(?:all|some|much|careful|long|a\s+(?:long|lot|lengthy))\b|when\s+it\s+comes\s+to\b"
 )
-# What was so then need not be so now: `as a kid I always read in bed`.
+# True in the past, but maybe not now: `as a kid I always read in bed`.
 _LONG_AGO = re.compile(
     r"(?i)\b(?:as\s+a\s+(?:young\s+)?(?:kid|child|teen\w*|boy|girl|baby)|back\s+(?:then|in|when)"
     r"|in\s+(?:those|the\s+old)\s+days|when\s+(?:i|we)\s+(?:was|were)|growing\s+up)\b"
@@ -163,9 +163,9 @@ _AS_BEFORE = words("long soon many often far same such")
 
 
 def judge(prefix: str, *, future: bool = False, lasting: bool = False) -> Standing:
-    """What the beginning of a sentence makes of the clause in the first person behind it.
+    """Judge a clause in the first person by the start of its sentence.
 
-    `future`: the clause says what will be done; `lasting`: what is so, then as now.
+    `future`: the clause is about the future; `lasting`: it is about a lasting state.
     """
     prefix = LEADING_MARKS.sub("", prefix, count=1)
     stated = Standing.STATED
@@ -187,7 +187,7 @@ def judge(prefix: str, *, future: bool = False, lasting: bool = False) -> Standi
 
 
 def judge_run_on(before: str) -> Standing:
-    """The same, where no sentence begins: only what stands right before the clause counts."""
+    """The same for a clause in an endless sentence: only the words right before it count."""
     last = _LAST_WORD.search(before.rstrip())
     follows = last is not None and last[1].lower() in _SUBORDINATES
     return Standing.NOT_STATED if follows or _GOVERNS.search(before) else Standing.STATED
@@ -204,7 +204,7 @@ def _after_new_clause(prefix: str) -> str:
 
 
 def _is_complete(prefix: str, future: bool) -> bool:
-    """Whether the subject behind this begins a clause, and does not continue one."""
+    """Whether the subject after this prefix starts a new clause."""
     text = prefix.rstrip()
     first = text.split(None, 1)[0].lower().strip(",")
     if future and first in _NOT_YET and not _ABOUT_TIME.match(text):

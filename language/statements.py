@@ -1,8 +1,8 @@
-"""Whole sentences in which people say something about themselves that is worth keeping.
+"""Finds whole sentences in which people say something worth keeping about themselves.
 
-Their name, what they like, where they live and work, what they cannot have, what they decided, and
-what they ask to remember. English only, and by the same rules as `facts`: nothing from questions,
-quotations, code, what others say, or what might be.
+Their names and those of family and pets, what they like, where they live and work, what they cannot
+have, what they decided, and what they ask to remember. English only, and with the rules of `facts`:
+nothing from questions, quotations, code, what others say, or hypotheticals.
 """
 
 import re
@@ -15,7 +15,7 @@ from language.standing import Standing, judge
 
 MAX_CHARACTERS = 300
 MAX_STATEMENTS = 50
-# No sentence that people write has more.
+# No real sentence has more.
 _MOST_SUBJECTS = 20
 
 _ = r"[ \t\u00a0]{1,8}"
@@ -46,7 +46,7 @@ _OFFICES = r"(?:department|team|company|office|side|start|beginning|future|past)
 _AREAS = (
     r"(?:city|town|village|countryside|country|coast|suburbs|island|north|south|east|west|us|uk)\b"
 )
-# What is the matter with it, and not what it is: `my job is killing me`.
+# A complaint about it, not what it is: `my job is killing me`.
 _TROUBLE = (
     r"(?:(?:so|very|really|too|quite|just|pretty|currently|still){_})*(?:not|hard|boring|great|fun"
     r"|stressful|fine|easy|tough|ok|okay|good|bad|awful|tiring|exhausting|wrong|done|broken|full"
@@ -61,13 +61,30 @@ _NO_FOOD = (
     r"(?:another|any{_}more|anymore|much{_}more|out|alone|right|now|yet|here|there|dinner|lunch"
     r"|breakfast|today|tonight|to|it|this|that)\b"
 ).replace("{_}", _)
-# No medicine: `I can't take it anymore`, `I don't take sides`.
+# Not medicine: `I can't take it anymore`, `I don't take sides`.
 _NO_DOSE = (
     r"(?:the|an?|it|this|that|any|part|sides|credit|notes|photos|pictures|risks|chances|things|care"
     r"|orders|no|my|your|his|her)\b"
 )
 _FIRMS = (
     r"(?:business|company|shop|bakery|restaurant|studio|farm|agency|store|caf[eé]|start-?up|hotel)"
+)
+_FAMILY = (
+    r"wife|wives|husband|partner|spouse|fianc[eé]e?|girlfriend|boyfriend|son|daughter|kid|child"
+    r"|children|baby|babies|toddler|twin|mother|mum|mom|father|dad|parent|sister|brother|cousin"
+    r"|aunt|uncle|niece|nephew|grand(?:mother|father|son|daughter|child|ma|pa)|step\w+"
+    r"|(?:mother|father|sister|brother)-in-law|friend|flatmate|roommate|team|boss|manager|teacher"
+    r"|dog|puppy|puppies|cat|kitten|horse|pony|ponies|rabbit|bunny|bunnies|hamster|guinea{_}pig"
+    r"|parrot|budgie|bird|goldfish|fish|turtle|tortoise|snake|pet"
+).replace("{_}", _)
+# The speaker's own: an apostrophe in between would mean `my friend's dog`.
+_RELATIVE = rf"(?:[\w-]+{_}){{0,2}}(?:{_FAMILY})"
+# A capital letter, or a single word for people who write without capitals.
+_CAPITAL = r"(?-i:[^\W\d_a-zß-öø-ÿ])"
+_A_NAME = (
+    rf"{_}(?:{_CAPITAL}|(?!(?:{_NO_NAME}|an?|it|this|that|what|wrong|unusual|weird|funny|cute|silly"
+    rf"|odd|rare|nice|beautiful|lovely|unknown|secret|private|pronounced|changed|taken)\b)"
+    rf"\w+\s*(?:[.!,]|\Z|and\b))"
 )
 _ABOUT_ME = re.compile(
     rf"""(?ix)(?:
@@ -92,7 +109,11 @@ _ABOUT_ME = re.compile(
     | my{_}(?:job|profession|occupation|job{_}title){_}is(?!{_}{_TROUBLE})
     | my{_}(?:employer|company){_}is(?!{_}(?:{_TROUBLE}|\w+ing\b))
     | my{_}(?:boss|manager|team|title|wife|husband|partner|son|daughter
-        |dog|cat|girlfriend|boyfriend){_}is(?={_}(?:called|named|an?\b|based\b|(?-i:[A-Z])))
+        |dog|cat|girlfriend|boyfriend){_}is(?={_}(?:an?\b|based\b|(?-i:[A-Z])))
+    | (?:my|our){_}{_RELATIVE}(?:e?s)?'?s?{_}names?{_}(?:is|are)(?={_A_NAME})
+    | (?:my|our){_}{_RELATIVE}(?:e?s)?(?:{_}(?:is|are)|'s|'re){_}(?:called|named)(?={_A_NAME})
+    | (?:i|we)(?:'?ve{_}got|{_}have){_}{_RELATIVE}(?:e?s)?{_}(?:called|named)(?={_A_NAME})
+    | we{_}(?:named|called){_}our{_}{_RELATIVE}s?(?={_}{_CAPITAL})
     | (?:i|we){_}{_ADVERBS}(?:run|own){_}(?:an?|the|our){_}(?:[\w-]+{_}){{0,3}}{_FIRMS}
     | (?:i|we){_}{_ADVERBS}(?:study|teach){_}(?:at|in)?
     | {_AM}{_}{_ADVERBS}(?:(?:severely|very|highly|deathly|slightly|mildly){_})?allergic{_}to
@@ -117,7 +138,7 @@ _NAME = re.compile(
     r"[A-Z][a-z]+(?: [A-Z][a-z]+)?(?=[.,!]|\s+(?:and|from|but)\b|\s*\Z)"
 )
 _START = re.compile(
-    r"(?i)(?<![\w'./@#-])(?:i|we|my|im|ive|weve|i'm|people|friends|everyone|everybody|please|just|you|call)(?![\w/@.-])"
+    r"(?i)(?<![\w'./@#-])(?:i|we|my|our|im|ive|weve|i'm|people|friends|everyone|everybody|please|just|you|call)(?![\w/@.-])"
 )
 _HAPPENS = r"(?:is|are|was|were|has|have|will|must|can|should|needs?|starts?|opens?|closes?|ends?)"
 _REMEMBER = re.compile(
@@ -133,9 +154,9 @@ _BULLET = re.compile(r"\A\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 
 
 def find_statements(text: str) -> list[str]:
-    """The sentences, as they were written, each once, at most 300 characters each.
+    """The distinct sentences, as written, of at most 300 characters each.
 
-    Of a longer sentence only the clause is kept, or nothing.
+    Of a longer sentence, only the clause is kept, if it is short enough.
     """
     page = Page(text)
     facts = {

@@ -1,8 +1,8 @@
-"""How many tokens a text takes, without asking a model."""
+"""Estimates the number of tokens in a text, without a model."""
 
 import re
 
-# A model spends about a token on each of these, where four letters of an alphabet share one.
+# These take about one token each; letters of an alphabet take about a quarter.
 _WHOLE = re.compile(
     "["
     # Scripts written without spaces: Han, kana, Bopomofo, Yi, and those of South East Asia.

@@ -1,4 +1,4 @@
-"""The tokenizer of uncased BERT models: texts to the numbers of word pieces."""
+"""The tokenizer of uncased BERT models: turns texts into ids of word pieces."""
 
 import unicodedata
 from pathlib import Path
@@ -7,7 +7,7 @@ _LONGEST_WORD = 100
 
 
 class WordPiece:
-    """Cuts words into the longest pieces that a vocabulary has."""
+    """Splits words into the longest pieces in a vocabulary."""
 
     def __init__(self, vocabulary: Path) -> None:
         lines = vocabulary.read_text(encoding="utf-8").split("\n")
@@ -16,9 +16,9 @@ class WordPiece:
         self._begin, self._end = self._numbers["[CLS]"], self._numbers["[SEP]"]
 
     def encode(self, text: str, most: int) -> list[int]:
-        """The numbers of a text, marks of begin and end included, at most `most`."""
+        """The ids of a text, including start and end markers, at most `most`."""
         numbers = [self._begin]
-        # No piece is longer than a word, and no word is empty: the rest cannot count.
+        # Every word has at least one piece, so text beyond this cannot matter.
         for word in _words(text[: most * _LONGEST_WORD]):
             numbers += self._pieces(word)
             if len(numbers) >= most:
@@ -42,7 +42,7 @@ class WordPiece:
 
 
 def _words(text: str) -> list[str]:
-    """Words in lower case without accents; each mark and each Han character is a word."""
+    """Words in lower case without accents; punctuation marks and Han characters are words."""
     spaced = []
     for character in text:
         code = ord(character)

@@ -1,6 +1,6 @@
-"""Lists of words, written as people read them."""
+"""Word lists, written as plain text."""
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a text, each once."""
+    """The set of words in a text."""
     return frozenset(text.split())

@@ -1,4 +1,4 @@
-"""Who may do what: management token, API keys, and the tokens of a development server."""
+"""Access control: the management token, API keys, and the tokens of a development server."""
 
 import hmac
 import os
@@ -8,14 +8,14 @@ from pathlib import Path
 
 from recall.memory import is_owner
 
-DEV_MANAGEMENT_TOKEN = "test-management"  # noqa: S105 - a published word, refused off loopback
+DEV_MANAGEMENT_TOKEN = "test-management"  # noqa: S105 - public, and refused off loopback
 TOKEN_FILE = "recall-management-token"  # noqa: S105
 COOKIE = "recall_session"
-"""A login of the dashboard, which opens what the management token opens."""
+"""The cookie of a dashboard login, which grants the same access as the management token."""
 
 
 def bearer_of(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
-    """The token of `Authorization: Bearer`, else of `x-api-key`."""
+    """The token from `Authorization: Bearer`, or else from `x-api-key`."""
     found = {name: value for name, value in headers if name in (b"authorization", b"x-api-key")}
     scheme, _, token = found.get(b"authorization", b"").partition(b" ")
     if scheme.lower() == b"bearer" and token.strip():
@@ -25,7 +25,7 @@ def bearer_of(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
 
 
 def same(given: str | None, token: str | None) -> bool:
-    """Whether a token is the expected one, in the same time for every wrong one."""
+    """Compare two tokens in constant time."""
     if given is None or token is None:
         return False
     return hmac.compare_digest(
@@ -34,7 +34,7 @@ def same(given: str | None, token: str | None) -> bool:
 
 
 def dev_owner(token: str) -> str | None:
-    """The owner that a development server sees in any token."""
+    """The owner that a development server derives from a token."""
     try:
         name = token.encode("latin-1").decode()
     except (UnicodeDecodeError, UnicodeEncodeError):

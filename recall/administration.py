@@ -1,4 +1,4 @@
-"""The REST API about everything but the memories: settings, keys, engine, summaries."""
+"""The REST API for settings, keys, engine status and summaries."""
 
 import asyncio
 import logging
@@ -143,7 +143,7 @@ class Administration:
 
 
 def checked_settings(body: bytes) -> dict[str, Any]:
-    """Settings to change, each known and in range; raises `Invalid` when one is not."""
+    """The changed settings; raises `Invalid` if one is unknown or out of range."""
     try:
         given = load_json(body)
     except BadRequest as error:

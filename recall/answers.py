@@ -1,4 +1,4 @@
-"""What the assistant said, read from an answer that has gone out.
+"""Reads what the assistant said from a response that was already sent.
 
 Text only: no tool calls, no tool results, no reasoning.
 """
@@ -22,7 +22,7 @@ def answer_text(
     content_type: str,
     encoding: str,
 ) -> str | None:
-    """The assistant's text; None when the answer cannot be read or its stream broke off."""
+    """The assistant's text; None if the response cannot be read or its stream was cut off."""
     decoded = _decode(body, encoding)
     if decoded is None:
         return None
@@ -39,7 +39,7 @@ def _decode(body: bytes, encoding: str) -> bytes | None:
         case "gzip" | "x-gzip":
             window = _GZIP_OR_ZLIB
         case "deflate":
-            # Some servers mean the bare stream, most the one with a header.
+            # Some servers send raw deflate, most send it with a zlib header.
             window = _GZIP_OR_ZLIB if body[:1] == b"\x78" else -zlib.MAX_WBITS
         case _:
             return None
@@ -147,7 +147,7 @@ def _responses_whole(value: dict[str, Any]) -> str | None:
 
 
 def _texts(content: Any, kind: str) -> Iterator[str]:
-    """A text, or the texts of the parts of this type."""
+    """The text itself, or the texts of all parts of this type."""
     if isinstance(content, str):
         yield content
     elif isinstance(content, list):

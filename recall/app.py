@@ -55,14 +55,14 @@ def stores(settings: Settings) -> Iterator[Settings]:
 
 
 def with_token(settings: Settings) -> Settings:
-    """The settings with a management token: the given one, or the one of the data directory."""
+    """The settings with a management token, configured or from the data directory."""
     if settings.token is not None:
         return settings
     if settings.dev_auth:
         return replace(settings, token=DEV_MANAGEMENT_TOKEN)
     token, is_new = management_token(settings.data_dir)
     if is_new:
-        # The one time that it is shown; not through the log, which others may collect.
+        # Shown only this once, and not in the log, which may be collected elsewhere.
         sys.stderr.write(f"management token: {token}\n")
         sys.stderr.flush()
     return replace(settings, token=token)
@@ -99,7 +99,7 @@ def create_app(settings: Settings) -> ASGIApp:
             *administration_routes(worker),
             *memory_routes(worker),
             *single_routes(worker),
-            # The tools only answer, so there is no stream to open with GET and no session to end.
+            # Stateless: there is no stream to open with GET and no session to DELETE.
             Route("/mcp", mcp, methods=["POST"]),
             *dashboard_routes(worker),
         ],
@@ -119,7 +119,7 @@ def create_app(settings: Settings) -> ASGIApp:
     )
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        # What is proxied goes straight through: no limits, no envelope, no router.
+        # Proxied requests bypass limits, error envelope and router.
         if scope["type"] == "http" and scope["path"].startswith("/v1/"):
             await proxy(scope, receive, send)
         else:

@@ -1,4 +1,4 @@
-"""Who calls a tool."""
+"""The caller of an MCP tool."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,12 @@ from recall.errors import Denied, invalid
 
 @dataclass(frozen=True)
 class Caller:
-    """An owner for itself only, or (None) the operator for every owner."""
+    """One owner, limited to its own memories, or (None) the operator, who may use all."""
 
     owner: str | None
 
     def chosen(self, asked: str | None) -> str:
-        """The owner whose memories are meant; raises `ApiError` where that may not be."""
+        """The owner to act on; raises `ApiError` if the caller may not."""
         if self.owner is None:
             if asked is None:
                 raise invalid("apiKeyId", "is required")

@@ -1,4 +1,4 @@
-"""A memory with what ranking needs of it, made once however often the memory is found."""
+"""A memory with everything that ranking needs, computed once per memory."""
 
 import json
 from dataclasses import dataclass, field
@@ -10,21 +10,20 @@ from recall.memory import Memory
 from recall.tokens import estimate_tokens
 
 BORDER: Final = "\x00"
-"""What is between two texts: no memory holds this character."""
+"""Separates two texts; no memory contains this character."""
 
 
 @dataclass(slots=True)
 class Candidate:
-    """A memory, and what is compared of it.
+    """A memory, and what requests compare.
 
-    All that a request looks at is here, and not in the memory: a request goes through two hundred
-    of them after other processes had the processor, and then each object that it looks into takes
-    longer to fetch than to compare.
+    A request goes through two hundred candidates with cold caches, where following a pointer costs
+    more than the comparison. So every field it needs is here and not in the memory.
 
-    `text` is what words are looked for in, in lower case: content, key from `key_at` on, and the
-    caller's metadata from `metadata_at` on, with a border behind each. `plain` is the same for
-    contents that differ in case and white space only. `order` is newest first, then by id. `line`
-    is the memory in a block.
+    `text` is searched for words: in lower case the content, the key from `key_at` on, and the
+    caller's metadata from `metadata_at` on, each followed by a border. `plain` is equal for
+    contents that differ only in case and white space. `order` sorts newest first, then by id.
+    `line` is the memory as it appears in a block.
     """
 
     memory: Memory

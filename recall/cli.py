@@ -54,7 +54,7 @@ def mcp(
 
 
 def _with_flags_before(context: typer.Context, values: dict[str, Any]) -> dict[str, Any]:
-    """The values, including options given before the word `mcp`, which apply to it too."""
+    """The values, including options given before `mcp`, which apply to it too."""
     before = {} if context.parent is None else context.parent.params
 
     def is_left_out(name: str) -> bool:

@@ -1,6 +1,6 @@
-"""The memory settings that people change while the server runs, kept in PostgreSQL.
+"""The memory settings that can be changed while the server runs, stored in PostgreSQL.
 
-`recall.settings` are the flags that the command starts with; these are what the dashboard shows.
+The dashboard shows these; `recall.settings` has the flags of the command.
 """
 
 from typing import Annotated, Any, Literal
@@ -40,7 +40,7 @@ Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_not_b
 
 
 class Configuration(BaseModel):
-    """Every setting with its default; a value out of range is refused, naming the field."""
+    """All settings with their defaults and ranges."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, hide_input_in_errors=True)
 
@@ -65,7 +65,7 @@ class Configuration(BaseModel):
 
     @property
     def effective_max_tokens(self) -> int:
-        """What the walk uses at most."""
+        """The most tokens that a block may use."""
         return min(self.maxTokens, MAX_BUDGET)
 
     @property
@@ -86,6 +86,6 @@ class Configuration(BaseModel):
 
 
 def stored_configuration(stored: dict[str, Any]) -> Configuration:
-    """The settings from what is stored; a name that this release does not know is left out."""
+    """The settings from the stored values, ignoring names that this release does not know."""
     known = {name: value for name, value in stored.items() if name in Configuration.model_fields}
     return Configuration.model_validate(known)

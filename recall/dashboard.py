@@ -1,13 +1,13 @@
-"""The dashboard: pages rendered on the server, with one small script for changes.
+"""The dashboard: server-rendered pages with one small script.
 
-The script changes memories through REST, with the login's cookie. Reading needs no script.
+The script makes changes through REST, with the login cookie. Reading works without it.
 """
 
 import math
 from functools import cache
 from importlib import resources
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 from jinja2 import Environment, PackageLoader, select_autoescape
 from starlette.requests import Request
@@ -18,7 +18,7 @@ from contract import MemoryPluginError
 from postgres.errors import StoreUnavailable
 from recall.access import COOKIE, bearer_of, same
 from recall.configuration import Configuration
-from recall.errors import Denied
+from recall.errors import Denied, Invalid
 from recall.gate import SESSION_SECONDS, Sessions, is_same_origin
 from recall.listing import Listing
 from recall.memory import MAX_OWNER, MEMORY_TYPES, SHARED
@@ -26,8 +26,10 @@ from recall.selection import Selection
 from recall.worker import Worker
 
 PAGE_SIZE = 20
+_MEMORY_PAGE = "/dashboard/memory"
+_SETTINGS_PAGE = "/dashboard/settings"
 SHARED_CHOICE = "(shared)"
-"""How the owner filter names the shared owner, which has no name; "" is everybody."""
+"""The shared owner in the owner filter, where "" means everybody."""
 _MAX_OWNERS_SHOWN = 500
 _MAX_TEXT = 1000
 _HEADERS = {
@@ -55,8 +57,8 @@ def dashboard_routes(worker: Worker) -> list[Route]:
         Route("/dashboard/login", pages.login_form, methods=["GET"]),
         Route("/dashboard/login", pages.login, methods=["POST"]),
         Route("/dashboard/logout", pages.logout, methods=["POST"]),
-        Route("/dashboard/memory", pages.memory, methods=["GET"]),
-        Route("/dashboard/settings", pages.settings, methods=["GET"]),
+        Route(_MEMORY_PAGE, pages.memory, methods=["GET"]),
+        Route(_SETTINGS_PAGE, pages.settings, methods=["GET"]),
         Route("/dashboard/static/{name}", pages.static, methods=["GET"]),
     ]
 
@@ -76,19 +78,24 @@ class Dashboard:
         self._templates.filters |= {"number": _number, "day": _day}
 
     async def home(self, _request: Request) -> Response:
-        return _redirect("/dashboard/memory")
+        return _redirect(_MEMORY_PAGE)
 
     async def login_form(self, request: Request) -> Response:
+        wanted = _own_page(request.query_params.get("next", ""))
         if self._is_let_in(request):
-            return _redirect("/dashboard/memory")
-        return self._page("login.html", failed=False)
+            return _redirect(wanted)
+        return self._page("login.html", failed=False, wanted=wanted)
 
     async def login(self, request: Request) -> Response:
         body = (await request.body()).decode("utf-8", "replace")
-        given = dict(parse_qsl(body, max_num_fields=10)).get("token", "").strip()
-        if not same(given, self._worker.settings.token):
-            return self._page("login.html", status=401, failed=True)
-        answer = _redirect("/dashboard/memory")
+        try:
+            given = dict(parse_qsl(body, max_num_fields=10))
+        except ValueError:
+            raise Invalid("the form has too many fields: log in on the login page") from None
+        wanted = _own_page(given.get("next", ""))
+        if not same(given.get("token", "").strip(), self._worker.settings.token):
+            return self._page("login.html", status=401, failed=True, wanted=wanted)
+        answer = _redirect(wanted)
         answer.set_cookie(
             COOKIE,
             self._sessions.make(),
@@ -102,14 +109,14 @@ class Dashboard:
 
     async def logout(self, request: Request) -> Response:
         if not is_same_origin(request):
-            raise Denied("log out from the dashboard itself")
+            raise Denied("log out on the dashboard itself")
         answer = _redirect("/dashboard/login")
         answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
         return answer
 
     async def memory(self, request: Request) -> Response:
         if not self._is_let_in(request):
-            return _redirect("/dashboard/login")
+            return _to_login(request)
         asked = _asked(request)
         trouble = listing = None
         owners: list[str] = []
@@ -119,13 +126,13 @@ class Dashboard:
             runs = await self._worker.runs.shown(asked["owner"])
             listing = await self._listing(asked)
             if asked["page"] > listing.pages > 0:
-                # The page is behind the end, such as when its last memories were deleted.
+                # Past the end, for example because the last memories of the page were deleted.
                 asked["page"] = listing.pages
                 listing = await self._listing(asked)
         except StoreUnavailable:
-            trouble = "The database does not answer."
+            trouble = "The database is unavailable."
         except MemoryPluginError:
-            trouble = "The memory plugin does not answer."
+            trouble = "The memory plugin is unavailable."
         return self._page(
             "memory.html",
             here="memory",
@@ -150,7 +157,7 @@ class Dashboard:
 
     async def settings(self, request: Request) -> Response:
         if not self._is_let_in(request):
-            return _redirect("/dashboard/login")
+            return _to_login(request)
         trouble = None
         configuration = Configuration()
         keys: list[dict[str, Any]] = []
@@ -158,7 +165,7 @@ class Dashboard:
             configuration = await self._worker.configuration()
             keys = await self._worker.keys.all()
         except StoreUnavailable:
-            trouble = "The database does not answer."
+            trouble = "The database is unavailable."
         try:
             engine = await self._worker.engine.status()
         except StoreUnavailable:
@@ -194,13 +201,29 @@ def _redirect(path: str) -> RedirectResponse:
     return RedirectResponse(path, 303, _HEADERS)
 
 
+def _to_login(request: Request) -> RedirectResponse:
+    """Redirect to the login, which leads back to exactly this page."""
+    query = quote(request.scope["query_string"], safe="%!$&'()*+,/:;=?@[]~")
+    page = f"{request.url.path}?{query}" if query else request.url.path
+    login = "/dashboard/login"
+    return _redirect(login if page == _MEMORY_PAGE else f"{login}?{urlencode({'next': page})}")
+
+
+def _own_page(wanted: str) -> str:
+    """The page to open after the login; only our own, so that a link cannot redirect elsewhere."""
+    path, _, query = wanted.partition("?")
+    if path not in (_MEMORY_PAGE, _SETTINGS_PAGE):
+        return _MEMORY_PAGE
+    return f"{path}?{query}" if query else path
+
+
 @cache
 def _file(name: str) -> bytes:
     return (resources.files("recall") / "static" / name).read_bytes()
 
 
 def _asked(request: Request) -> dict[str, Any]:
-    """The query of the URL; invalid values are ignored, because a link may be old."""
+    """The query of the URL. Invalid values are ignored, because links may be outdated."""
     given = dict(request.query_params)
     chosen = given.get("apiKeyId", "")[:MAX_OWNER]
     page = given.get("page", "")
@@ -226,7 +249,7 @@ def _links(asked: dict[str, Any], listing: Listing | None) -> dict[str, str | No
 
 
 def _bars(listing: Listing | None) -> list[tuple[str, int, int]]:
-    """The types as parts of a line: name, where it begins, how wide it is."""
+    """The segments of the bar of types: name, start, width."""
     place, bars = 0, []
     for name, count in (listing.stats["byType"] if listing is not None else {}).items():
         if count:
@@ -240,5 +263,5 @@ def _number(value: float) -> str:
 
 
 def _day(text: str) -> str:
-    """A time as people read it; the exact one is in an attribute."""
+    """A time for people; the exact one is in an attribute."""
     return text[:16].replace("T", " ")

@@ -1,7 +1,7 @@
-"""A JSON body whose values know their position in the text.
+"""A JSON body that knows where its values are in the text.
 
-A request that gets a memory block must not change otherwise: not its order, its spelling of
-numbers, its escapes or its doubled keys. So the block is put into the client's own text.
+Apart from the memory block, a request must not change: not its order, the spelling of its numbers,
+its escapes or its duplicate keys. So the block is inserted into the client's own text.
 """
 
 import json
@@ -12,12 +12,18 @@ from typing import Any
 from recall.injection import STAND_IN, Edit, Step
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-_DECODER = json.JSONDecoder()
 Span = tuple[int, int]
 
 
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
 def _inside_string(text: str) -> str:
-    """A text as it is written within a JSON string."""
+    """A text as it appears inside a JSON string."""
     return json.dumps(text)[1:-1]
 
 
@@ -25,12 +31,12 @@ _STAND_IN = _inside_string(STAND_IN)
 
 
 class NotADocument(ValueError):
-    """The body is not one JSON object in UTF-8."""
+    """The body is not a single JSON object in UTF-8."""
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A body with a place for the block, which is all that is still missing."""
+    """A body split where the block goes."""
 
     before: str = field(repr=False)
     behind: str = field(repr=False)
@@ -40,7 +46,7 @@ class Opened:
 
 
 class Document:
-    """The object that a body holds; `value` is read as Python's own JSON reader reads it."""
+    """A JSON object as text; `value` is the parsed object."""
 
     def __init__(self, body: bytes) -> None:
         try:
@@ -54,20 +60,20 @@ class Document:
             raise NotADocument("something follows the object")
 
     def source(self, name: str, last: int | None = None) -> str:
-        """The text of a top-level value; of a list with `last`, only as far as that item."""
+        """The text of a top-level value; with `last`, that of a list up to this item."""
         start, end = self._spans[name][1]
         if last is None:
             return self.text[start:end]
         return self.text[start : self._find((name, last))[1]] if last >= 0 else ""
 
     def opened(self, edit: Edit) -> "Opened":
-        """The body with one edit whose block is `STAND_IN`, every other byte as it was."""
+        """The body with one edit whose block is `STAND_IN`; every other byte is unchanged."""
         (start, end), piece = self._piece(edit)
         before, behind = piece.split(_STAND_IN)
         return Opened(self.text[:start] + before, behind + self.text[end:])
 
     def _piece(self, edit: Edit) -> tuple[Span, str]:
-        """What takes the place of which part of the text."""
+        """The part of the text to replace, and its replacement."""
         if edit.action == "set":
             return self._field(str(edit.path[0]), edit.value)
         start, end = self._find(edit.path)
@@ -104,7 +110,7 @@ class Document:
         return span
 
     def _items(self, start: int) -> list[Span]:
-        """Where the items of the list that starts here are; a long one is read once."""
+        """The positions of the items of the list that starts here, cached."""
         if start not in self._lists:
             self._lists[start] = _items(self.text, start)
         return self._lists[start]
@@ -115,9 +121,9 @@ def _skip(text: str, place: int) -> int:
 
 
 def _members(text: str, place: int) -> tuple[dict[str, tuple[Any, Span]], int]:
-    """The members of the object that begins here, each with its value's place; and its end.
+    """The members of the object that starts here with the positions of their values; its end.
 
-    Of a key that stands twice the last one counts, as for every common reader.
+    Of duplicate keys the last one wins, as in most parsers.
     """
     if text[place] != "{":
         raise ValueError("not an object")
@@ -144,7 +150,7 @@ def _members(text: str, place: int) -> tuple[dict[str, tuple[Any, Span]], int]:
 
 
 def _items(text: str, place: int) -> list[Span]:
-    """Where the items of the list that starts here are."""
+    """The positions of the items of the list that starts here."""
     found: list[Span] = []
     place = _skip(text, place + 1)
     while text[place] != "]":

@@ -1,4 +1,4 @@
-"""The status of plugin and embedder: what they support, and what is degraded."""
+"""The status of plugin and embedder: what they support and what is degraded."""
 
 import logging
 import time
@@ -6,6 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 from contract import CONTRACT_VERSION, MemoryPluginError
+from postgres.errors import StoreUnavailable
 from recall.ledger import Ledger
 from recall.memory import HEALTH_NAMESPACE, Memory, now
 from recall.plugin import batch_write
@@ -15,20 +16,20 @@ from recall.store import MemoryStore
 log = logging.getLogger(__name__)
 
 _EFFECTS = {
-    "fts": "words are looked for in the newest 100 memories only",
-    "embedding": "nothing is found by meaning",
+    "fts": "only the newest 100 memories are searched for words",
+    "embedding": "memories cannot be found by meaning",
     "propagation": "types, keys, sessions and metadata are lost",
     "ttl": "memories do not expire",
-    "batch": "memories are written one by one, and imports get new times in listings of others",
-    "list": "listings, exports and counts see the newest 100 memories of an owner",
-    "filter": "types and sessions are filtered among at most 10,000 memories",
-    "browse": "listings and counts look through at most 10,000 memories",
-    "get": "a memory is looked for among at most 10,000",
+    "batch": "memories are written one by one, and the plugin stores new times for imports",
+    "list": "listings, exports and counts cover only the newest 100 memories of an owner",
+    "filter": "filters by type and session consider at most 10,000 memories",
+    "browse": "listings and counts consider at most 10,000 memories",
+    "get": "looking up a memory considers at most 10,000",
 }
 
 
 class Engine:
-    """Checks plugin and embedder, and makes missing vectors."""
+    """Checks plugin and embedder, and creates missing vectors."""
 
     def __init__(self, store: MemoryStore, ledger: Ledger) -> None:
         self._store = store
@@ -74,9 +75,9 @@ class Engine:
             if reachable and name not in listed
         ]
         if not reachable:
-            degraded = [{"feature": "plugin", "effect": "requests go on without memory"}]
+            degraded = [{"feature": "plugin", "effect": "requests are forwarded without memory"}]
         if plugin["version"] not in (None, CONTRACT_VERSION):
-            effect = f"the plugin speaks {plugin['version']}, recall {CONTRACT_VERSION}"
+            effect = f"the plugin implements {plugin['version']}, recall {CONTRACT_VERSION}"
             degraded.append({"feature": "version", "effect": effect})
         embedder = self._store.embedder
         return {
@@ -95,7 +96,7 @@ class Engine:
         }
 
     async def reindex_list(self, *, force: bool) -> list[Memory]:
-        """The memories that need a vector of the embedder's model; with `force` all of them."""
+        """The memories without a vector of the embedder's model; with `force`, all of them."""
         embedder = self._store.embedder
         if embedder is None:
             return []
@@ -107,8 +108,10 @@ class Engine:
         for memory in memories:
             try:
                 await self._store.touch(memory)
-            except MemoryPluginError as error:
-                log.warning("a memory got no vector", extra={"reason": type(error).__name__})
+            except (MemoryPluginError, StoreUnavailable) as error:
+                log.warning(
+                    "a memory could not be reindexed", extra={"reason": type(error).__name__}
+                )
 
     async def _round_trip(self) -> None:
         moment = now()

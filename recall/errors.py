@@ -1,9 +1,9 @@
 """The error responses of REST.
 
-ApiError             status, code, sentence, and the fields that are to blame
+ApiError             status, code, message, and the invalid fields
 ├── Invalid          400 bad_request
-├── Unauthorized     401 unauthorized: no token, or one that nobody knows
-├── Denied           403 forbidden: an API key where the management token is needed
+├── Unauthorized     401 unauthorized: no token, or an unknown one
+├── Denied           403 forbidden: an API key where the management token is required
 ├── Missing          404 not_found
 └── Conflict         409 conflict: the key is taken
 """
@@ -34,7 +34,7 @@ _CODES = {401: "unauthorized", 403: "forbidden", 404: "not_found", 413: "too_lar
 
 
 class ApiError(Exception):
-    """An answer that is not 2xx; no message holds a value that was sent."""
+    """An error response. Messages never contain a value that was sent."""
 
     status: ClassVar[int] = 400
     code: ClassVar[str] = "bad_request"
@@ -46,7 +46,7 @@ class ApiError(Exception):
 
 
 class Invalid(ApiError):
-    """The request is at fault; each detail names a field."""
+    """The request is invalid; each detail names a field."""
 
 
 class Unauthorized(ApiError):
@@ -56,35 +56,35 @@ class Unauthorized(ApiError):
 
 
 class Denied(ApiError):
-    """The token is known and does not open this."""
+    """The token does not grant this."""
 
     status, code = 403, "forbidden"
 
 
 class Missing(ApiError):
-    """There is no such thing."""
+    """It does not exist."""
 
     status, code = 404, "not_found"
 
 
 class Conflict(ApiError):
-    """Something else is in its place."""
+    """The key is taken."""
 
     status, code = 409, "conflict"
 
 
 def invalid(field: str, reason: str) -> Invalid:
-    """One field is to blame."""
+    """An error about one field."""
     return Invalid(f"{field}: {reason}", [(field, reason)])
 
 
 def refused(error: ValidationError) -> Invalid:
-    """Everything that a model found wrong, field by field."""
+    """All validation errors, field by field."""
     return Invalid(explain(error), faults(error))
 
 
 def answer(error: Exception, scope: Scope) -> Response | None:  # noqa: ARG001 - the guard's signature
-    """The error envelope of REST; None for a bug."""
+    """The error response for an exception; None if it is a bug."""
     match error:
         case ApiError():
             headers = {"www-authenticate": "Bearer"} if error.status == 401 else {}
@@ -101,7 +101,7 @@ def answer(error: Exception, scope: Scope) -> Response | None:  # noqa: ARG001 -
             reason = error.message.removeprefix(f"{field}: ")
             return envelope(400, "bad_request", error.message, [(field, reason)])
         case NotFound() | Forbidden() | ContractViolation():
-            return _unavailable("the memory plugin does not do what it should; look at its log")
+            return _unavailable("the memory plugin violates the contract; check its log")
         case MemoryPluginError():
             return _unavailable("the memory plugin failed; try again soon")
         case Refused():
@@ -124,7 +124,7 @@ def envelope(
 
 
 def bad_request_body(message: str) -> bytes:
-    """The body of the 400 to bytes that are not HTTP."""
+    """The body of the 400 response to something that is not HTTP."""
     return bytes(envelope(400, "bad_request", message).body)
 
 

@@ -1,6 +1,6 @@
-"""What people say about themselves: statements of preference, decision and habit.
+"""Preferences, decisions and habits that people state about themselves.
 
-The rules are those of `language`; this is where recall's users find them.
+Part of recall's public library; the rules are in `language`.
 """
 
 from language.facts import Fact, extract_facts_from_text

@@ -1,4 +1,4 @@
-"""Who is let in to `/api` and `/dashboard`: the management token, or a login made with it."""
+"""Guards `/api` and `/dashboard`: they need the management token, or a login made with it."""
 
 import hmac
 import time
@@ -19,7 +19,7 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class Gate:
-    """ASGI middleware: everything under `/api` needs the management token."""
+    """ASGI middleware that lets only the management token and logins use `/api`."""
 
     def __init__(self, app: ASGIApp, worker: Worker) -> None:
         self._app = app
@@ -44,22 +44,22 @@ class Gate:
         try:
             await self._worker.configuration()
         except StoreUnavailable:
-            return  # the handler says so, if it needs the database
+            return  # a handler that needs the database reports it
 
 
 class Sessions:
-    """Logins: a cookie that only who knows the management token can make, for a week."""
+    """Logins: cookies signed with the management token, valid for a week."""
 
     def __init__(self, token: str) -> None:
         self._secret = sha256(b"recall-session:" + token.encode()).digest()
 
     def make(self) -> str:
-        """A cookie that is good from now on."""
+        """A new cookie."""
         until = f"{int(time.time()) + SESSION_SECONDS:x}"
         return f"{until}.{self._sign(until)}"
 
     def is_open(self, request: Request) -> bool:
-        """Whether the request has a good cookie."""
+        """Whether the request has a valid cookie."""
         until, _, signature = request.cookies.get(COOKIE, "").partition(".")
         if not signature or not hmac.compare_digest(
             signature.encode("utf-8", "replace"), self._sign(until).encode()
@@ -75,6 +75,6 @@ def is_same_origin(request: Request) -> bool:
     """Whether a browser says that the request comes from a page of this server."""
     origin = request.headers.get("origin")
     site = request.headers.get("sec-fetch-site")
-    if origin in (None, "null"):  # a form of a page without referrers has no origin to tell
+    if origin in (None, "null"):  # browsers send none from pages with `no-referrer`
         return site == "same-origin"
     return site in (None, "same-origin") and urlsplit(origin).netloc == request.headers.get("host")

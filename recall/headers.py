@@ -1,4 +1,4 @@
-"""The headers of a proxied request: which are ours, which go upstream, which come back."""
+"""The headers of a proxied request: ours, those sent upstream, those sent back."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ OURS: Final = frozenset(
     }
 )
 CREDENTIALS: Final = frozenset({b"authorization", b"x-api-key"})
-# The server has answered `expect` itself; `host` is the upstream's own.
+# Our server has answered `expect`; `host` is set for the upstream.
 _NOT_SENT = HOP_BY_HOP | OURS | {b"host", b"expect"}
 _MAX_SESSION = 512
 _OUR_COOKIE = COOKIE.encode()
@@ -39,7 +39,7 @@ _OUR_COOKIE = COOKIE.encode()
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the client asks of memory, by headers."""
+    """What the client wants from memory, as stated in headers."""
 
     session_id: str = ""
     provider: str | None = None
@@ -49,7 +49,7 @@ class Wishes:
 
 
 def read_wishes(headers: Headers) -> Wishes:
-    """The wishes of a request; names in `headers` are in lower case."""
+    """Read our headers; names in `headers` are in lower case."""
     given: dict[bytes, bytes] = {}
     for name, value in headers:
         if name in OURS:
@@ -78,7 +78,7 @@ def for_upstream(
     keeps_credentials: bool,
     is_anthropic: bool,
 ) -> Headers:
-    """The headers that go upstream; `length` is that of a body whose bytes are known."""
+    """The headers to send upstream; `length` is that of the body, if known."""
     dropped = _NOT_SENT | _named_by_connection(headers)
     if not keeps_credentials:
         dropped |= CREDENTIALS
@@ -99,7 +99,7 @@ def for_upstream(
 
 
 def for_client(headers: Headers) -> Headers:
-    """The headers of an answer that go back to the client."""
+    """The headers of a response to send to the client."""
     lowered = [(name.lower(), value) for name, value in headers]
     dropped = HOP_BY_HOP | _named_by_connection(lowered)
     return [(name, value) for name, value in lowered if name not in dropped]
@@ -111,7 +111,7 @@ def value_of(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> str:
 
 
 def _foreign(name: bytes, value: bytes) -> bytes | None:
-    """The value without the dashboard's cookie, which the upstream must not have."""
+    """The value without the dashboard's cookie, which the upstream must not see."""
     if name != b"cookie" or _OUR_COOKIE not in value:
         return value
     cookies = [one.strip() for one in value.split(b";")]
@@ -134,5 +134,5 @@ def _text(value: bytes | None) -> str:
 
 
 def _session(name: str) -> str:
-    """The name if a memory can have it, else None."""
+    """The session id, or "" if no memory can have it."""
     return name if len(name) <= _MAX_SESSION and name.isprintable() else ""

@@ -1,6 +1,6 @@
-"""Import: memories from an export or a file of one's own, line by line.
+"""Imports memories from an export or another file, line by line.
 
-A bad line does not stop the rest.
+An invalid line does not stop the rest.
 """
 
 from codecs import BOM_UTF8
@@ -21,7 +21,7 @@ _MAX_ERRORS = 1000
 
 @dataclass
 class Imported:
-    """What became of the lines."""
+    """The result of an import."""
 
     imported: int = 0
     updated: int = 0
@@ -37,7 +37,7 @@ class Imported:
         }
 
     def refuse(self, line: int, message: str) -> None:
-        """Note a line that cannot be taken."""
+        """Record an invalid line."""
         if len(self.errors) < _MAX_ERRORS:
             self.errors.append({"line": line, "message": message})
 
@@ -45,7 +45,7 @@ class Imported:
 async def import_memories(
     store: MemoryStore, body: bytes, *, api_key_id: str | None, on_conflict: OnConflict
 ) -> Imported:
-    """Write the memories of a body: JSON lines, or one JSON array."""
+    """Write the memories in a body: JSON lines, or one JSON array."""
     result = Imported()
     waiting: dict[str, tuple[int, Draft]] = {}
     moment = now()
@@ -89,7 +89,7 @@ async def _write(
     try:
         fates = [fate for _, fate in await store.put(drafts, on_conflict=on_conflict)]
     except BadRequest:
-        # One that the plugin refuses must not cost its neighbours.
+        # If the plugin refuses one, the others must still be written.
         fates = []
         for line, draft in waiting.values():
             try:
@@ -102,7 +102,7 @@ async def _write(
 
 
 def _values(body: bytes, result: Imported) -> Iterator[tuple[int, Any]]:
-    """The values of a body with their lines; in an array the first is line 1."""
+    """The values in a body with their line numbers; the first item of an array is line 1."""
     body = body.removeprefix(BOM_UTF8)
     if body.lstrip()[:1] == b"[":
         try:

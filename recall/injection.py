@@ -1,7 +1,7 @@
 """The memory block, and where it goes in a request.
 
-`plan` decides on one edit of the request; it is applied to a dict by `inject_memory` and to
-the client's own bytes by `recall.document`, so that nothing but the block can change.
+`plan` chooses a single edit of the request. `inject_memory` applies it to a dict, `recall.document`
+to the client's own bytes, so nothing but the block can change.
 """
 
 import copy
@@ -24,13 +24,13 @@ INTRODUCTION: Final = (
 OPENING: Final = "<memory-context>"
 CLOSING: Final = "</memory-context>"
 STAND_IN: Final = "\x00"
-"""Stands for the block in a plan that is made before it."""
+"""Placeholder for a block that is not known yet."""
 WITHOUT_SYSTEM: Final = frozenset(
     {"o1", "o1-mini", "o1-preview", "glm", "glmt", "glm-cn", "zai", "qianfan"}
 )
 SYSTEM_FIRST: Final = frozenset({"xiaomi-mimo", "mimo"})
 CACHED_TOKENS: Final = 1024
-"""From so much text on, a provider may keep a prompt's beginning in its cache."""
+"""From this length on, providers may cache the start of a prompt."""
 
 _GAP = "\n\n"
 _MARK = re.compile(r"<(?=/?memory-context)", re.IGNORECASE)
@@ -42,9 +42,8 @@ _DATE = re.compile(r"-\d{4}-\d\d-\d\d\Z")
 class Edit:
     """One change at `path`.
 
-    `first` and `last` insert `value` into the list there; `before` and `behind` put the text
-    `value` at the start or the end of the string there; `set` gives the field a value that it
-    did not have (or that was null).
+    `first` and `last` insert `value` into the list there; `before` and `behind` add the text
+    `value` to the start or the end of the string there; `set` sets a field that is missing or null.
     """
 
     path: tuple[Step, ...]
@@ -54,7 +53,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Providers:
-    """The providers that want the block elsewhere; settings add names to the built-in ones."""
+    """Providers that need the block elsewhere; settings extend the built-in lists."""
 
     without_system: Collection[str] = WITHOUT_SYSTEM
     system_first: Collection[str] = SYSTEM_FIRST
@@ -69,15 +68,15 @@ class Providers:
 
 
 def provider_supports_system_message(provider: str | None) -> bool:
-    """Whether a provider accepts the role `system`; an unknown one does."""
+    """Whether a provider accepts the role `system`; unknown ones do."""
     return not (_names(provider, None) & WITHOUT_SYSTEM)
 
 
 def format_memory_context(memories: Sequence[Any], max_tokens: int | None = None) -> str:
-    """The block for these memories in their order; "" for none.
+    """The block for these memories, in this order; "" for none.
 
-    With `max_tokens` the walk stops at the first that does not fit. A single one above the budget
-    is cut.
+    With `max_tokens`, it ends before the first memory that does not fit; if that is the very first
+    one, it is cut.
     """
     contents = [_content(memory) for memory in memories]
     if max_tokens is not None:
@@ -91,7 +90,7 @@ def block_of(lines: Sequence[str]) -> str:
 
 
 def line_of(content: str) -> str:
-    """A memory as it stands in the block."""
+    """A memory as it appears in the block."""
     if "<" in content:
         content = _MARK.sub("&lt;", content)
     if not content.isprintable():
@@ -107,7 +106,7 @@ def inject_memory(
     format: Format = "chat",
     placement: Placement = "auto",
 ) -> dict[str, Any]:
-    """A new request with the block of these memories; the one given is not changed."""
+    """A copy of the request with the block of these memories."""
     changed: dict[str, Any] = copy.deepcopy(dict(request))
     block = format_memory_context(memories)
     edit = plan(changed, block, provider, format=format, placement=placement)
@@ -125,10 +124,10 @@ def plan(
     placement: Placement = "auto",
     providers: Providers | None = None,
 ) -> Edit | None:
-    """Where the block goes; None when nothing may change.
+    """Where the block goes; None if the request must not change.
 
-    That is so without a block, when the request holds one already, and when it does not have the
-    expected shape: then the upstream is to judge it.
+    That is the case without a block, if the request already has one, and if it does not have the
+    expected shape: then the upstream decides what to do with it.
     """
     if not block or not has_shape(request, format):
         return None
@@ -155,7 +154,7 @@ def plan(
 
 
 def has_shape(request: Mapping[str, Any], format: Format) -> bool:
-    """Whether the request is what its endpoint expects, as far as a block needs to know."""
+    """Whether the request has the fields that a block needs, in the types its endpoint expects."""
     if format == "responses":
         given = request.get("input")
         instructions = request.get("instructions")
@@ -169,7 +168,7 @@ def has_shape(request: Mapping[str, Any], format: Format) -> bool:
 
 
 def last_user(request: Mapping[str, Any], format: Format) -> int | None:
-    """The index of the last user message, or None; a `responses` input may be a mere string."""
+    """The index of the last user message, if any; the input of `responses` may be a string."""
     items = request.get("input" if format == "responses" else "messages")
     if not isinstance(items, list):
         return None
@@ -181,7 +180,7 @@ def last_user(request: Mapping[str, Any], format: Format) -> int | None:
 
 
 def is_cached(request: Mapping[str, Any], format: Format) -> bool:
-    """Whether a prompt cache is at stake by its key, or by the text before the last question."""
+    """Whether a prompt cache is likely in use, judging by its key or the length of the prefix."""
     if request.get("prompt_cache_key") is not None:
         return True
     items = request.get("input" if format == "responses" else "messages")
@@ -264,7 +263,7 @@ def _apply(request: dict[str, Any], edit: Edit) -> None:
     *way, name = edit.path
     parent: Any = request
     for step in way:
-        # The same object may occur twice in a request, and only this one changes.
+        # The same object may occur twice in a request; only this occurrence may change.
         parent[step] = copy.copy(parent[step])
         parent = parent[step]
     match edit.action:
@@ -281,7 +280,7 @@ def _apply(request: dict[str, Any], edit: Edit) -> None:
 
 
 def _look_through(request: Any) -> tuple[bool, bool]:
-    """Whether a text already has a block, and whether there is a `cache_control` anywhere."""
+    """Whether the request already has a block, and whether it has a `cache_control` anywhere."""
     has_cache_control = False
     waiting = [request]
     while waiting:
@@ -321,13 +320,13 @@ def _cut(content: str, length: int) -> str:
 def _content(memory: Any) -> str:
     if isinstance(memory, str):
         return memory
-    # Whether something is a Mapping takes longer to find out than all the rest.
+    # Checking for a Mapping would take longer than everything else here.
     content = memory.content if hasattr(memory, "content") else memory["content"]
     return str(content)
 
 
 def _names(provider: str | None, model: object) -> set[str]:
-    """The names that a request goes by in the lists of providers."""
+    """The names to look up in the lists of providers."""
     text = model if isinstance(model, str) else ""
     first = provider if provider is not None and provider.strip() else text.partition("/")[0]
     names = {_plain(first), _model_name(text)}

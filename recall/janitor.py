@@ -1,4 +1,4 @@
-"""Tidying up in PostgreSQL: turns that are over, memories that expired, runs beyond restoring."""
+"""Removes expired turns, memories and summary runs from PostgreSQL."""
 
 import asyncio
 import contextlib
@@ -12,14 +12,14 @@ _SECONDS = 60.0
 
 
 class Janitor:
-    """Comes round about once a minute in every worker; a round more costs nothing."""
+    """Runs about once a minute in every worker; extra runs are harmless."""
 
     def __init__(self, ledger: Ledger, runs: Runs) -> None:
         self._ledger = ledger
         self._runs = runs
 
     async def run(self) -> None:
-        """Tidy up until cancelled."""
+        """Clean up until cancelled."""
         while True:
             await asyncio.sleep(_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311 - not a secret
             with contextlib.suppress(StoreUnavailable):

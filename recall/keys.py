@@ -1,4 +1,4 @@
-"""API keys: made, listed, renamed, disabled, removed. Only a hash of each is kept."""
+"""API keys: created, listed, renamed, disabled, removed. Only their hashes are stored."""
 
 import secrets
 from datetime import datetime
@@ -15,7 +15,7 @@ _BYTES = 30  # 40 characters of base64
 
 
 class Keys:
-    """The keys in PostgreSQL. Every change is obeyed by the next request on any worker."""
+    """The keys in PostgreSQL. A change takes effect with the next request on any worker."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -25,7 +25,7 @@ class Keys:
         return [_shown(row) for row in await self._database.fetch(STATEMENTS.load("list_keys"))]
 
     async def add(self, name: str) -> dict[str, Any]:
-        """Create a key; this is the only time that it can be read."""
+        """Create a key; its secret cannot be read again."""
         key = PREFIX + secrets.token_urlsafe(_BYTES)
         async with self._database.transaction() as connection:
             row = await connection.fetchrow(
@@ -37,14 +37,14 @@ class Keys:
     async def change(
         self, key_id: str, *, name: str | None, disabled: bool | None
     ) -> dict[str, Any] | None:
-        """Rename or disable a key; None: there is no such key."""
+        """Rename or disable a key; None if it does not exist."""
         async with self._database.transaction() as connection:
             row = await connection.fetchrow(STATEMENTS.load("change_key"), key_id, name, disabled)
             await connection.execute(STATEMENTS.load("note_keys"))
         return None if row is None else _shown(row)
 
     async def remove(self, key_id: str) -> bool:
-        """Remove a key; whether there was one."""
+        """Remove a key; returns whether it existed."""
         async with self._database.transaction() as connection:
             removed = await connection.fetchval(STATEMENTS.load("remove_key"), key_id)
             await connection.execute(STATEMENTS.load("note_keys"))
@@ -52,7 +52,7 @@ class Keys:
 
 
 def looks_like_key(token: str) -> bool:
-    """Whether a token has the form of one of our keys."""
+    """Whether a token looks like one of our keys."""
     return token.startswith(PREFIX) and len(token) == len(PREFIX) + 40
 
 

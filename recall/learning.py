@@ -1,7 +1,7 @@
-"""Learning from a conversation after its answer has gone out: extract facts and store them.
+"""Extracts facts from a conversation and stores them, after the response was sent.
 
-A bounded queue: when it overflows, the oldest is dropped and counted. Failures are logged and
-counted, and nobody waits for them.
+The queue is bounded: on overflow, the oldest lesson is dropped and counted. Failures are logged and
+counted, and never delay a request.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from serving.metrics import Metrics
 
 QUEUE_LENGTH: Final = 1000
 DRAIN_SECONDS: Final = 5.0
-# A longer text is read in a thread, so that no stream waits for it.
+# Longer texts are processed in a thread, so that no stream waits for them.
 _SHORT = 2000
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Lesson:
-    """What was said in one exchange. `turn` names the user's turn: its text is read once."""
+    """What was said in one exchange. `turn` identifies the user's turn, which is learned once."""
 
     owner: str
     session_id: str
@@ -39,7 +39,7 @@ class Lesson:
 
 
 class Learner:
-    """Takes lessons, and stores what they teach one after the other."""
+    """A queue of lessons, and the worker that stores their facts."""
 
     def __init__(self, store: MemoryStore, watch: Watch, metrics: Metrics) -> None:
         self._store = store
@@ -53,7 +53,7 @@ class Learner:
         self._facts = metrics.counter("facts_stored", "Facts stored from conversations.")
 
     def add(self, lesson: Lesson) -> None:
-        """Take a lesson; the oldest goes when there are too many."""
+        """Queue a lesson; drops the oldest if the queue is full."""
         if len(self._lessons) >= QUEUE_LENGTH:
             self._lessons.popleft()
             self._dropped.inc()
@@ -71,7 +71,7 @@ class Learner:
             self._idle.set()
 
     async def drain(self) -> None:
-        """Wait until everything is learned, for at most five seconds."""
+        """Wait until the queue is empty, for at most five seconds."""
         try:
             async with asyncio.timeout(DRAIN_SECONDS):
                 await self._idle.wait()
@@ -88,12 +88,12 @@ class Learner:
         except (MemoryPluginError, StoreUnavailable) as error:
             self._failed.inc()
             log.warning("a learned fact was not stored", extra={"reason": type(error).__name__})
-        except Exception as error:  # noqa: BLE001 - whatever it is, the next lesson can be learned
+        except Exception as error:  # noqa: BLE001 - the next lesson may still work
             self._failed.inc()
             log.error("learning failed", extra={"reason": type(error).__name__})
 
     async def _facts_of(self, lesson: Lesson) -> list[Fact]:
-        """Of two facts with one key the user's own counts."""
+        """The facts of both texts; the user's own win over the assistant's."""
         facts: dict[str, Fact] = {}
         if lesson.assistant_text:
             said = without_block(lesson.assistant_text)
@@ -103,7 +103,7 @@ class Learner:
             if own and await self._watch.claim(lesson.turn):
                 facts |= {fact.key: fact for fact in own}
             else:
-                # Stored before, in this turn: an assistant that repeats it adds nothing.
+                # Already stored in this turn, so the assistant's repetition adds nothing.
                 facts = {
                     key: fact for key, fact in facts.items() if key not in {it.key for it in own}
                 }

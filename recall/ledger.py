@@ -1,7 +1,7 @@
-"""What PostgreSQL knows about memories: whose they are, their size, their use, who writes them.
+"""What PostgreSQL knows about memories: their owners, sizes, usage and current writers.
 
-The memories themselves lie in the plugin. The ledger is what makes one writer at a time for each
-of them, on any number of workers, and what tells every worker that something was changed.
+The memories themselves are in the plugin. The ledger ensures one writer at a time per memory across
+all workers, and tells every worker when something changed.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ STATEMENTS = Statements("recall.sql")
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many memories recall wrote, and their tokens, until the first of them expires."""
+    """How many memories recall wrote, their tokens, and when the first of them expires."""
 
     count: int
     tokens: int
@@ -33,7 +33,7 @@ class Sizes:
 
 
 class Writing:
-    """What one writer notes, all at once when it is done."""
+    """The records of one writer, committed together."""
 
     def __init__(self, connection: asyncpg.Connection, *, is_edit: bool) -> None:
         self._connection = connection
@@ -41,18 +41,18 @@ class Writing:
         self._owners: set[str] = set()
 
     async def lock(self, ids: Iterable[str]) -> None:
-        """Wait until no other writer has these memories; lock all of them at once."""
+        """Lock these memories, all at once, waiting for other writers."""
         await self._connection.execute(STATEMENTS.load("lock_memories"), list(ids))
 
     async def prepare(self, owners: Iterable[str]) -> None:
-        """Note owners before their first memory is written: what is written must be found."""
+        """Record owners before their first memory is written, so that it can always be found."""
         for owner in sorted(set(owners) - {SHARED}):
             await self._connection.execute(
                 STATEMENTS.load("note_owner"), owner, namespace_of(owner)
             )
 
     async def wrote(self, memories: Sequence[Memory]) -> None:
-        """Note memories that were written."""
+        """Record memories that were written."""
         self._owners |= {memory.api_key_id for memory in memories}
         await self._connection.execute(
             STATEMENTS.load("note_memories"),
@@ -66,23 +66,23 @@ class Writing:
         )
 
     async def moved(self, old_id: str, new_id: str) -> None:
-        """Note that a memory has a new id."""
+        """Record that a memory has a new id."""
         await self._connection.execute(STATEMENTS.load("move_memory"), UUID(old_id), UUID(new_id))
 
     async def deleted(self, owner: str, ids: Iterable[str]) -> None:
-        """Note memories that are gone."""
+        """Record memories that were deleted."""
         self._owners.add(owner)
         await self._connection.execute(
             STATEMENTS.load("drop_memories"), [UUID(memory_id) for memory_id in ids]
         )
 
     async def deleted_all(self, owner: str) -> None:
-        """Note that an owner has no memories any more."""
+        """Record that an owner has no memories any more."""
         self._owners.add(owner)
         await self._connection.execute(STATEMENTS.load("drop_owner"), owner)
 
     async def finish(self) -> None:
-        """Tell the other workers that something was changed by hand."""
+        """Tell all workers that something was changed through REST or MCP."""
         if self._is_edit and self._owners:
             await self._connection.execute(STATEMENTS.load("note_edits"), sorted(self._owners))
             await self._connection.fetchval("SELECT nextval('edits')")
@@ -93,31 +93,31 @@ class Ledger:
 
     def __init__(self, database: Database, writers: int = 4) -> None:
         self._database = database
-        # A writer holds a connection while it waits for the plugin; some are left for readers.
+        # Writers hold a connection while they wait for the plugin; keep some for readers.
         self._writers = asyncio.Semaphore(writers)
 
     @asynccontextmanager
     async def writing(self, *, is_edit: bool) -> AsyncIterator[Writing]:
-        """Around the writing of memories. `is_edit`: by REST or MCP, so chosen blocks are void."""
+        """Wraps writes. `is_edit`: through REST or MCP, which invalidates chosen blocks."""
         async with self._writers, self._database.transaction() as connection:
             writing = Writing(connection, is_edit=is_edit)
             yield writing
             await writing.finish()
 
     async def owners(self) -> list[str]:
-        """Everybody who has or had memories, the shared owner included."""
+        """All owners that have or had memories, including the shared one."""
         rows = await self._database.fetch("SELECT owner FROM owners ORDER BY owner")
         return [row["owner"] for row in rows]
 
     async def owner_of(self, memory_id: str) -> str | None:
-        """Whose memory it is, as far as recall wrote it."""
+        """The owner of a memory, if recall wrote it."""
         owner: str | None = await self._database.fetchval(
             "SELECT owner FROM memories WHERE id = $1", UUID(memory_id)
         )
         return owner
 
     async def ids(self, selection: Selection) -> list[str]:
-        """The memories of a selection by owner, type and session, as far as recall wrote them."""
+        """The ids of a selection by owner, type and session, limited to what recall wrote."""
         rows = await self._database.fetch(
             STATEMENTS.load("list_ids"),
             list(selection.owners),
@@ -127,7 +127,7 @@ class Ledger:
         return [str(row["id"]) for row in rows]
 
     async def owners_of(self, ids: Sequence[str]) -> dict[str, str]:
-        """Whose memories these are, as far as recall wrote them."""
+        """The owners of these memories, for those that recall wrote."""
         rows = await self._database.fetch(
             "SELECT id, owner FROM memories WHERE id = ANY($1::uuid[])",
             [UUID(memory_id) for memory_id in ids],
@@ -135,7 +135,7 @@ class Ledger:
         return {str(row["id"]): row["owner"] for row in rows}
 
     async def with_access(self, memories: Sequence[Memory]) -> list[Memory]:
-        """The memories with what is known of their use."""
+        """The memories with their access counts."""
         if not memories:
             return []
         rows = await self._database.fetch(
@@ -150,7 +150,7 @@ class Ledger:
         ]
 
     async def sizes(self, selection: Selection, *, everybody: bool) -> Sizes:
-        """How much recall wrote of a selection."""
+        """The number and size of a selection, limited to what recall wrote."""
         row: Any = await self._database.fetchrow(
             STATEMENTS.load("read_tokens"),
             None if everybody else list(selection.owners),
@@ -160,18 +160,18 @@ class Ledger:
         return Sizes(row["count"], row["tokens"], row["until"])
 
     async def lacks_vectors(self, model: str) -> bool:
-        """Whether a memory has no vector of this model."""
+        """Whether any memory lacks a vector of this model."""
         found: bool = await self._database.fetchval(
             "SELECT EXISTS (SELECT FROM memories WHERE embedded_with IS DISTINCT FROM $1)", model
         )
         return found
 
     async def edits(self) -> int:
-        """A number that every change by REST or MCP raises."""
+        """A counter that every change through REST or MCP increments."""
         value: int = await self._database.fetchval("SELECT last_value FROM edits")
         return value
 
     async def sweep(self) -> None:
-        """Delete what is of no use any more."""
+        """Delete expired records."""
         for name in ("forget_turns", "drop_expired", "fold_usage"):
             await self._database.execute(STATEMENTS.load(name))

@@ -1,4 +1,4 @@
-"""A page of memories with the figures of all that match: what REST and the dashboard show."""
+"""A page of memories with statistics, for REST and the dashboard."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from recall.store import MemoryStore
 
 @dataclass(frozen=True)
 class Listing:
-    """One page, and what is known of the whole."""
+    """One page, and the totals."""
 
     memories: list[Memory]
     total: int
@@ -28,7 +28,7 @@ class Listing:
         return -(-self.total // self.limit)
 
     def to_json(self) -> dict[str, Any]:
-        """The answer of `GET /api/memory`."""
+        """The response of `GET /api/memory`."""
         return {
             "data": [memory.to_json() for memory in self.memories],
             "total": self.total,
@@ -48,9 +48,9 @@ async def list_memories(
     limit: int,
     offset: int,
 ) -> Listing:
-    """The page of an owner's memories, or of everybody's (None), that begins at `offset`.
+    """The page at `offset` of an owner's memories, or of everybody's (None).
 
-    `wanted` has the conditions; its owners are filled in here.
+    `wanted` has the conditions; its owners are set here.
     """
     owners = tuple(await store.owners()) if api_key_id is None else (api_key_id,)
     selection = wanted.of(owners)

@@ -1,4 +1,4 @@
-"""One at a time for each name, within this process."""
+"""Locks by name, within this process."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection
@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 
 class Locks:
-    """One lock per name that is held or waited for."""
+    """One lock per name that is in use."""
 
     def __init__(self) -> None:
         self._locks: dict[str, asyncio.Lock] = {}
@@ -14,7 +14,7 @@ class Locks:
 
     @asynccontextmanager
     async def hold(self, names: Collection[str]) -> AsyncIterator[None]:
-        """Hold all of them; in order, so that two who want several cannot block each other."""
+        """Hold several locks, taken in sorted order to avoid deadlocks."""
         wanted = sorted(set(names))
         for name in wanted:
             self._users[name] = self._users.get(name, 0) + 1

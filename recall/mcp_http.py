@@ -1,7 +1,6 @@
 """MCP at `/mcp`: stateless streamable HTTP, for API keys and the management token.
 
-The official SDK takes a second to load. Nobody who wants to chat should wait for it, so it is
-loaded while the worker already serves.
+The official SDK takes a second to load, so it is loaded while the worker already serves requests.
 """
 
 import asyncio
@@ -53,7 +52,7 @@ class McpEndpoint:
 
     async def _let_in(self, request: Request) -> Caller:
         if request.headers.get("origin") is not None and not is_same_origin(request):
-            # A page of a stranger must not use what a browser can reach.
+            # Pages of other sites must not get in through a visitor's browser.
             raise Denied("requests from web pages of other origins are refused")
         token = bearer_of(request.scope["headers"])
         if token is None:

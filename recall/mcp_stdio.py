@@ -1,4 +1,4 @@
-"""MCP on stdio: what an editor starts with `memory-recall mcp`."""
+"""MCP on stdio: editors start it with `memory-recall mcp`."""
 
 import asyncio
 from typing import Any
@@ -14,7 +14,7 @@ from serving.metrics import Metrics
 
 
 def serve_stdio(settings: Settings, owner: str | None) -> None:
-    """Serve the tools until stdin ends: for one owner, or (None) for every owner."""
+    """Serve the tools until stdin ends, for one owner or (None) for all."""
     asyncio.run(_serve(settings, Caller(owner)))
 
 

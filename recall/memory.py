@@ -1,7 +1,7 @@
 """A memory as recall knows it, and how a plugin stores it.
 
-The contract's own fields cannot hold a key, a type or a session, so these travel in
-`propagation`, which a plugin keeps and returns unchanged.
+The contract has no fields for a key, a type or a session, so these are stored in `propagation`,
+which a plugin returns unchanged.
 """
 
 import json
@@ -22,7 +22,7 @@ MemorySource = Literal["agent", "runtime", "user"]
 MEMORY_TYPES: Final[tuple[MemoryType, ...]] = get_args(MemoryType)
 
 SHARED: Final = ""
-"""The owner of the operator's notes, which every key reads."""
+"""The owner of the operator's notes, which every key can read."""
 SHARED_NAMESPACE: Final = "custom:recall:shared"
 HEALTH_NAMESPACE: Final = "custom:recall:health"
 MAX_OWNER: Final = 200
@@ -36,12 +36,12 @@ _TEXT_OR_NONE = (str, type(None))
 _EXTRACTION_SOURCES = frozenset({"llm_response", "user_message"})
 
 
-# Not frozen: a request makes two hundred while it waits, and freezing doubles the time.
+# Not frozen: a request creates two hundred of these, and frozen ones take twice as long.
 @dataclass(slots=True, kw_only=True)
 class Memory:
-    """One memory, never changed in place; `replace` makes another.
+    """One memory. Treat it as immutable and use `replace`.
 
-    `embedded_with` names the model of its vector; None: it has none.
+    `embedded_with` is the model of its vector, or None without a vector.
     """
 
     id: str
@@ -61,7 +61,7 @@ class Memory:
     embedded_with: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The object that REST, MCP and the export show."""
+        """The object in REST, MCP and exports."""
         return {
             "id": self.id,
             "apiKeyId": self.api_key_id,
@@ -94,18 +94,18 @@ class Memory:
         }
 
     def accessed(self, count: int, last: datetime | None) -> "Memory":
-        """The same memory with what is known of its use."""
+        """The same memory with its access count."""
         return replace(self, access_count=count, last_accessed_at=last)
 
     @property
     def caller_metadata(self) -> dict[str, Any]:
-        """The metadata without what recall itself notes about an extracted fact."""
+        """The metadata without the fields that recall adds to an extracted fact."""
         if "extractedAt" in self.metadata and self.metadata.get("source") in _EXTRACTION_SOURCES:
             return {k: v for k, v in self.metadata.items() if k not in _EXTRACTION_FIELDS}
         return self.metadata
 
     def is_live(self, now: datetime) -> bool:
-        """Whether it has not expired."""
+        """Whether it has not expired yet."""
         return self.expires_at is None or self.expires_at > now
 
 
@@ -115,12 +115,12 @@ def now() -> datetime:
 
 
 def memory_id(api_key_id: str, key: str) -> str:
-    """The id of an owner's key: the same pair gives the same id, so a write is an upsert."""
+    """The id for an owner and a key; it is deterministic, so a write is an upsert."""
     return str(uuid5(_owner_space(api_key_id), key))
 
 
 def namespace_of(api_key_id: str) -> str:
-    """The plugin's namespace of an owner."""
+    """The namespace of an owner."""
     if api_key_id == SHARED:
         return SHARED_NAMESPACE
     if _PLAIN_OWNER.fullmatch(api_key_id):
@@ -129,12 +129,12 @@ def namespace_of(api_key_id: str) -> str:
 
 
 def archive_of(api_key_id: str) -> str:
-    """The namespace where the originals of an owner's summaries wait to be restored."""
+    """The namespace of the originals of an owner's summaries."""
     return f"custom:recall:archive:{sha256(api_key_id.encode()).hexdigest()}"
 
 
 def is_owner(value: object) -> bool:
-    """Whether it can own memories: 1 to 200 characters, none of them a control character."""
+    """Whether it is a valid owner: 1 to 200 characters, no control characters."""
     return (
         isinstance(value, str)
         and 1 <= len(value) <= MAX_OWNER
@@ -143,13 +143,13 @@ def is_owner(value: object) -> bool:
 
 
 def is_metadata(value: Mapping[str, Any]) -> bool:
-    """Whether it is small enough to be a memory's metadata."""
+    """Whether it is small enough for metadata."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return len(text.encode()) <= MAX_METADATA
 
 
 def from_row(row: contract.Memory, api_key_id: str) -> Memory:
-    """A plugin's row as a memory of the owner of its namespace.
+    """A plugin's row as a memory of this owner.
 
     A row that recall did not write is `factual`, with its id as its key.
     """
@@ -175,7 +175,7 @@ def make(
     expires_at: datetime | None,
     note: Mapping[str, Any] | None,
 ) -> Memory:
-    """A memory out of the fields of a row; `note` is its `propagation`."""
+    """A memory from the fields of a row; `note` is its `propagation`."""
     if note is None or note.get("v") != FORM or not _is_ours(note):
         return Memory(
             id=id_,

@@ -1,4 +1,4 @@
-"""The plugin as recall uses it: its extensions where it lists them, bounded work where not."""
+"""The plugin as recall uses it: through its extensions, or with bounded work without them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ Forgotten = Literal["deleted", "missing", "elsewhere"]
 
 @dataclass(frozen=True)
 class Scan:
-    """What was found by looking through; `truncated` when not everything was looked at."""
+    """The result of a scan; `truncated` if it did not cover everything."""
 
     memories: list[Memory]
     truncated: bool = False
@@ -65,20 +65,20 @@ class Plugin:
         return frozenset([name for name in known if await self.client.supports(name)])
 
     async def keeps_vectors(self) -> bool:
-        """Whether a search by vector finds anything."""
+        """Whether the plugin can search by vector."""
         return await self.client.supports("embedding")
 
     # Writing
 
     async def write(self, writes: Sequence[tuple[Memory, list[float] | None]]) -> None:
-        """Write memories to the namespaces of their owners, whole, with their times."""
+        """Write whole memories, including times, to the namespaces of their owners."""
         rows = [(namespace_of(memory.api_key_id), memory, vector) for memory, vector in writes]
         await self.write_rows(
             [_write(name, memory, memory.propagation(), vector) for name, memory, vector in rows]
         )
 
     async def write_rows(self, writes: Sequence[BatchWrite]) -> None:
-        """Write rows; create a missing namespace."""
+        """Write rows, creating missing namespaces."""
         await self._ensure({write.namespace for write in writes} - self._known)
         for part in _batches(writes):
             await self._write_some(part)
@@ -92,7 +92,7 @@ class Plugin:
                 raise Unavailable("the plugin loses namespaces that it has created")
 
     async def _try_write(self, writes: Sequence[BatchWrite]) -> list[BatchWrite]:
-        """Write, and return those whose namespace is missing."""
+        """Write rows, and return those whose namespace is missing."""
         if not await self.client.supports("batch"):
             return [write for write in writes if not await self._write_one(write)]
         homeless = []
@@ -119,15 +119,15 @@ class Plugin:
             self._known.add(name)
 
     async def forget(self, namespace: str, memory_id: str) -> bool:
-        """Delete one memory; whether it was there."""
+        """Delete one memory; returns whether it existed."""
         return await self._forget(namespace, memory_id) == "deleted"
 
     async def forget_all(self, namespace: str, ids: Sequence[str]) -> int:
-        """Delete many memories of a namespace, and return how many were there."""
+        """Delete memories of a namespace, and return how many existed."""
         return list((await self.forget_each(namespace, ids)).values()).count("deleted")
 
     async def forget_each(self, namespace: str, ids: Sequence[str]) -> dict[str, Forgotten]:
-        """Delete many memories of a namespace, and tell what became of each."""
+        """Delete memories of a namespace, and return the result for each."""
         gate = asyncio.Semaphore(_AT_ONCE)
 
         async def forget(memory_id: str) -> Forgotten:
@@ -147,7 +147,7 @@ class Plugin:
         return "deleted"
 
     async def drop(self, namespace: str) -> None:
-        """Delete a namespace with all that it holds."""
+        """Delete a namespace with everything in it."""
         self._known.discard(namespace)
         try:
             await self.client.delete_namespace(namespace, timeout=_LONG)
@@ -162,7 +162,7 @@ class Plugin:
         return (await self.get_each({memory_id: owner})).get(memory_id)
 
     async def get_each(self, owners: Mapping[str, str]) -> dict[str, Memory]:
-        """Those memories that there are, by their ids; `owners` has the owner of each."""
+        """The memories that exist, by id; `owners` has the owner of each id."""
         if not await self.client.supports("get"):
             return await self._look_for(owners)
         found = await _all(self._get(owner, memory_id) for memory_id, owner in owners.items())
@@ -176,7 +176,7 @@ class Plugin:
         return from_row(row, owner)
 
     async def _look_for(self, owners: Mapping[str, str]) -> dict[str, Memory]:
-        """The same without `get`: a namespace is looked through once, not once for each memory."""
+        """The same without `get`: each namespace is scanned once, not once per memory."""
         found: dict[str, Memory] = {}
         for owner in sorted(set(owners.values())):
             async for rows, _ in self._parts_of([namespace_of(owner)], {}):
@@ -187,10 +187,10 @@ class Plugin:
         return found
 
     async def is_nowhere(self, memory_id: str) -> bool:
-        """Whether the plugin says that no namespace has this memory; False if unknown."""
+        """Whether the plugin knows that no namespace has this memory; False if unknown."""
         if not await self.client.supports("get"):
             return False
-        # Asked about a namespace that does not exist, a plugin could mean that by its 404.
+        # In a namespace that does not exist, a 404 could be about the namespace.
         await self._ensure({SHARED_NAMESPACE} - self._known)
         try:
             await self.client.get(memory_id, namespace=SHARED_NAMESPACE)
@@ -208,7 +208,7 @@ class Plugin:
         query: str | None = None,
         vector: list[float] | None = None,
     ) -> Found:
-        """The best rows for words or a vector, or else the newest."""
+        """The best rows for some words or a vector; without either, the newest."""
         namespaces = selection.namespaces
         if not namespaces:
             return Found()
@@ -218,7 +218,7 @@ class Plugin:
             return Found.of((await self.scan(selection)).memories[:limit])
         asked = limit if filtered or not selection.where else MAX_LIMIT
         where = selection.where if filtered else {}
-        # As bytes: recall makes no other requests than valid ones, and has asked what is supported.
+        # As bytes: the request is known to be valid, and what the plugin supports was checked.
         answers = await _all(
             self.client.search_bytes(
                 orjson.dumps(_search(names, asked, query, vector, where)), secrets=[query or ""]
@@ -240,7 +240,7 @@ class Plugin:
         return Found([one for one, _ in best], [score for _, score in best])
 
     async def scan(self, selection: Selection) -> Scan:
-        """Everything that matches, newest first, as far as it is looked through."""
+        """Everything that matches, newest first, within the limits of a scan."""
         namespaces = selection.namespaces
         memories: list[Memory] = []
         truncated = False
@@ -253,7 +253,7 @@ class Plugin:
         return Scan(memories, truncated)
 
     async def look_through(self, names: list[str], where: dict[str, str]) -> tuple[list[Row], bool]:
-        """The rows of some namespaces, as many as recall looks through; whether there are more."""
+        """The rows of some namespaces, up to the limit of a scan, and whether there are more."""
         found: list[Row] = []
         truncated = False
         async for rows, is_cut in self._parts_of(names, where):
@@ -264,9 +264,9 @@ class Plugin:
     async def _parts_of(
         self, names: list[str], where: dict[str, str]
     ) -> AsyncIterator[tuple[list[Row], bool]]:
-        """The same page by page; true with a page behind which more was left out.
+        """The same page by page; true with the last page if more was left out.
 
-        A plugin that filters and browses is read to its end.
+        A plugin that filters and browses is read to the end.
         """
         if not await self.client.supports("list"):
             yield await self._newest_of_each(names)
@@ -309,7 +309,7 @@ class Plugin:
         return [row for row in page.memories if isinstance(row, Row)], page.next_cursor
 
     async def skip(self, names: list[str], where: dict[str, str], count: int) -> str | None:
-        """The cursor behind the first `count` rows, newest first; None when there are no more."""
+        """The cursor after the newest `count` rows; None if there are no more."""
         cursor: str | None = None
         while count > 0:
             size = min(count, MAX_PAGE)
@@ -325,7 +325,7 @@ class Plugin:
         return cursor
 
     async def count_types(self, selection: Selection) -> dict[str, int]:
-        """How many memories there are of each type; needs `browse` and `filter`."""
+        """The number of memories of each type; needs `browse` and `filter`."""
         counts: dict[str, int] = {}
         for names in _parts(list(selection.namespaces), MAX_NAMESPACES):
             asked: dict[str, Any] = {"namespaces": names, "group_by": "type"}
@@ -333,14 +333,14 @@ class Plugin:
                 asked["where"] = selection.where
             counted = await self.client.count(CountRequest(**asked), timeout=_LONG)
             for group in counted.groups or ():
-                # A row without a type is one that recall did not write.
+                # Recall did not write rows without a type.
                 name = group.value if isinstance(group.value, str) else "factual"
                 counts[name] = counts.get(name, 0) + group.count
         return counts
 
 
 async def walk(plugin: Plugin, selection: Selection) -> AsyncIterator[list[Memory]]:
-    """All that matches, page by page; only on a plugin with `list`."""
+    """Everything that matches, page by page; needs `list`."""
     namespaces = selection.namespaces
     for names in _parts(list(namespaces), MAX_NAMESPACES):
         where = selection.where if await plugin.client.supports("filter") else {}
@@ -361,7 +361,7 @@ def newest_first(memory: Memory) -> tuple[float, str]:
 def batch_write(
     namespace: str, memory: Memory, propagation: dict[str, Any], *, memory_id: str | None = None
 ) -> BatchWrite:
-    """A row that is not a memory of its own, such as an archived original."""
+    """Write a row that is not listed as a memory, such as an archived original."""
     return _write(namespace, memory, propagation, None, memory_id)
 
 
@@ -417,7 +417,7 @@ def _failure(code: str, message: str) -> MemoryPluginError:
 
 
 def _batches(writes: Sequence[BatchWrite]) -> Iterator[list[BatchWrite]]:
-    """The writes in parts, none of them too large a request for a plugin."""
+    """The writes in batches that are small enough for a plugin."""
     part: list[BatchWrite] = []
     size = 0
     for write in writes:
@@ -435,7 +435,7 @@ def _parts(names: list[str], size: int) -> list[list[str]]:
 
 
 async def _all(calls: Iterable[Coroutine[Any, Any, _Answer]]) -> list[_Answer]:
-    """What all of them return; one alone is begun at once, without a task."""
+    """The results of all; a single one runs without a task."""
     waiting = list(calls)
     if len(waiting) == 1:
         return [await waiting[0]]

@@ -1,4 +1,4 @@
-"""HTTP for a proxy: what comes from upstream is not ours to add to, and who closes is gone."""
+"""HTTP for a proxy: responses get no headers of ours, and half-closed connections are closed."""
 
 from serving.protocol import Protocol
 
@@ -6,10 +6,10 @@ PROXIED = b"/v1/"
 
 
 class PassingProtocol(Protocol):
-    """As in all our servers, except for what is passed through.
+    """The protocol of all our servers, with exceptions for proxied requests.
 
-    An answer from upstream keeps its own `date`. And a client that closes its side while it waits
-    for one has left: a chat client never sends its last request and then only listens.
+    Their responses keep the upstream's `date`. And a client that closes its side of the connection
+    has left: chat clients do not half-close and wait for the response.
     """
 
     def on_headers_complete(self) -> None:

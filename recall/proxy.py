@@ -1,6 +1,7 @@
-"""The proxy: what a chat client sends goes upstream with its memories, what comes back goes back.
+"""The proxy: forwards a chat client's requests upstream, with its memories added.
 
-Bytes pass as they are, streams piece by piece, and a client that leaves ends the upstream's work.
+Responses are passed on byte for byte, streams chunk by chunk. A client that disconnects cancels the
+upstream request.
 """
 
 import asyncio
@@ -28,15 +29,15 @@ FORMATS: Final[dict[str, Format]] = {
     "/v1/responses": "responses",
 }
 MAX_READ: Final = 32 * 1024 * 1024
-"""A longer body is passed on without being read."""
-# A longer answer is read in a thread.
+"""Longer bodies are forwarded without being parsed."""
+# Longer responses are parsed in a thread.
 _SHORT = 256 * 1024
 
 log = logging.getLogger(__name__)
 
 
 class Refusal(Exception):
-    """An answer of the proxy itself, in the error shape of the API that was called."""
+    """An error response of the proxy itself, in the format of the API that was called."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)
@@ -47,7 +48,7 @@ class Refusal(Exception):
 
 @dataclass
 class _Exchange:
-    """One request and what became of it."""
+    """The state of one request."""
 
     scope: Scope
     receive: Receive
@@ -160,7 +161,7 @@ class Proxy:
                 task.uncancel()
         except UpstreamError as error:
             if exchange.has_begun:
-                # Not completed, so the connection is cut: the client sees that it is incomplete.
+                # The response stays incomplete, so the connection is closed and the client notices.
                 log.warning(
                     "the upstream ended the response early", extra={"reason": type(error).__name__}
                 )
@@ -175,7 +176,7 @@ class Proxy:
             await self._learn(exchange, answer)
 
     def _keeps_credentials(self, exchange: _Exchange, token: str | None) -> bool:
-        """Whether the client's own credentials go upstream."""
+        """Whether to forward the client's own credentials."""
         if self._upstream_key is not None:
             return False
         if exchange.wishes.memory_key is not None:
@@ -205,7 +206,7 @@ class Proxy:
         exchange.pieces = kept if size <= MAX_ANSWER else None
 
     async def _learn(self, exchange: _Exchange, answer: Answer) -> None:
-        """Queue what was said; of an answer that broke off only the user's part."""
+        """Queue what was said; if the response was cut off, only the user's part."""
         outcome = exchange.outcome
         if outcome.owner is None or outcome.turn is None or exchange.format is None:
             return
@@ -231,7 +232,7 @@ class Proxy:
         )
 
     async def _streamed(self, exchange: _Exchange, first: bytes) -> AsyncIterator[bytes]:
-        """The body as it comes; when it has come, the client is watched."""
+        """The body as it arrives. After its end, watch the client."""
         if first:
             yield first
         while True:
@@ -251,7 +252,7 @@ _WATCHING: set["asyncio.Future[None]"] = set()
 
 
 async def _watch(exchange: _Exchange, work: "asyncio.Task[Any] | None") -> None:
-    """Wait for the client to leave, and end the work that is done for it."""
+    """Wait for the client to disconnect, and cancel its request."""
     while not exchange.is_done:
         message = await exchange.receive()
         if message["type"] == "http.disconnect":
@@ -262,7 +263,7 @@ async def _watch(exchange: _Exchange, work: "asyncio.Task[Any] | None") -> None:
 
 
 async def _read(exchange: _Exchange) -> tuple[bytes, bool]:
-    """The body, and whether it is whole: a very long one is not read to its end."""
+    """The body, and whether it is complete: a very long one is not read to the end."""
     parts: list[bytes] = []
     size = 0
     while True:

@@ -1,6 +1,6 @@
-"""Memory for one request: who asks, what was said, which block, and where it goes.
+"""Memory for one request: its owner, its turn, its memory block and where the block goes.
 
-Whatever fails here is noted in the result, and the request goes on as it came.
+If anything fails, the result says so and the request is forwarded unchanged.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ from recall.turn import Turn, read_turn
 from recall.usage import Usage
 from recall.watch import Choice, Glance, KnownKey, Watch
 
-# The share of the budget after which an embedder is left out.
+# The share of the time budget that the embedder gets.
 _EMBEDDING_SHARE = 0.6
 _MAX_TURNS = 10_000
 
@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Outcome:
-    """What memory did to a request: the body that goes upstream, and what the answer tells."""
+    """The body to send upstream, and what to report in the response."""
 
     body: bytes = field(repr=False)
     owner: str | None = None
@@ -56,7 +56,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class _Ahead:
-    """A search that was begun when the mark of the owner's choices had last been this."""
+    """A search that was started early, and the owner's mark at that time."""
 
     owner: str
     mark: str
@@ -64,7 +64,7 @@ class _Ahead:
 
 
 class Recollection:
-    """Knows callers, and puts their memories into what they ask."""
+    """Identifies callers, and adds their memories to requests."""
 
     def __init__(self, store: MemoryStore, watch: Watch, usage: Usage, *, dev_auth: bool) -> None:
         self._store = store
@@ -75,7 +75,7 @@ class Recollection:
         self._turns: OrderedDict[bytes, None] = OrderedDict()
 
     async def who(self, token: str | None) -> KnownKey | None:
-        """Whose token it is; None if recall does not know it."""
+        """The key for a token; None if it is unknown."""
         if token is None:
             return None
         if (owner := self._dev_owner(token)) is not None:
@@ -93,7 +93,7 @@ class Recollection:
         token: str | None,
         wishes: Wishes,
     ) -> Outcome:
-        """The request with its memories, or as it came."""
+        """The request with its memories, or unchanged."""
         outcome = Outcome(body)
         needs_nothing = wishes.skips_injection and wishes.skips_extraction
         document = None if token is None or needs_nothing else _document(body, format)
@@ -127,8 +127,8 @@ class Recollection:
         return outcome
 
     async def aclose(self) -> None:
-        """Wait for what is still being kept."""
-        await asyncio.sleep(0)  # what the last request chose may not be noted yet
+        """Wait until all choices are stored."""
+        await asyncio.sleep(0)  # the last request may not have stored its choice yet
         await asyncio.gather(*self._keeping, return_exceptions=True)
 
     async def _look(
@@ -140,7 +140,7 @@ class Recollection:
         token: str,
         wishes: Wishes,
     ) -> Glance:
-        """Whose request it is and what was chosen for its turn, mostly in one look."""
+        """Find the owner and what was chosen for the turn, usually with one query."""
         glance = await self._watch.look(guess, outcome.turn.digest if outcome.turn else None)
         key = (
             KnownKey(guess, disabled=False)
@@ -170,7 +170,7 @@ class Recollection:
         self._turns[outcome.turn.digest] = None
         while len(self._turns) > _MAX_TURNS:
             self._turns.popitem(last=False)
-        # While the memories are looked for: nothing but the block is missing then.
+        # Done while the search runs, so that only the block has to be inserted afterwards.
         edit = plan(
             document.value,
             STAND_IN,
@@ -182,7 +182,7 @@ class Recollection:
         opened = None if edit is None else document.opened(edit)
         found: list[Candidate] | None = None
         if choice is None:
-            # Nothing was changed from before the search until the look, so it found what counts.
+            # The mark is the same as before the search, so its result is still valid.
             if ahead is not None and (ahead.owner, ahead.mark) == (outcome.owner, mark):
                 found = await ahead.found
             else:
@@ -192,7 +192,7 @@ class Recollection:
             outcome.body = opened.with_block(choice.block)
             outcome.count = len(choice.ids)
             outcome.tokens = estimate_tokens(choice.block)
-        # When the request has gone upstream.
+        # After the request was sent upstream.
         asyncio.get_running_loop().call_soon(
             self._note, outcome, wishes.session_id, choice, mark, found
         )
@@ -205,7 +205,7 @@ class Recollection:
         mark: str,
         found: list[Candidate] | None,
     ) -> None:
-        """Count the use of memories, and keep a new choice."""
+        """Count the use of memories, and store a new choice."""
         if outcome.owner is None or outcome.turn is None:
             return
         if outcome.count:
@@ -221,7 +221,7 @@ class Recollection:
     def _search_ahead(
         self, owner: str | None, turn: Turn, document: Document, wishes: Wishes
     ) -> _Ahead | None:
-        """Begin to search while PostgreSQL is asked, for a turn that is new as far as is known."""
+        """Start searching before PostgreSQL has answered, for a turn that seems to be new."""
         configuration = self._watch.last_configuration
         if (
             owner is None
@@ -262,7 +262,7 @@ class Recollection:
         return key
 
     def _last_known(self, token: str, error: Exception) -> KnownKey | None:
-        """While PostgreSQL is unavailable: the key as it was last seen."""
+        """The key as it was last seen, for when PostgreSQL is unavailable."""
         if isinstance(error, TimeoutError):
             self._watch.suspect()
         if (owner := self._guess(token)) is None:
@@ -270,14 +270,14 @@ class Recollection:
         return self._watch.last_key(token) or KnownKey(owner, disabled=False)
 
     def _guess(self, token: str) -> str | None:
-        """The owner as it was last seen: right, unless the key was changed since."""
+        """The owner as last seen; correct unless the key has changed since."""
         if (owner := self._dev_owner(token)) is not None:
             return owner
         key = self._watch.last_key(token)
         return None if key is None else key.id
 
     def _dev_owner(self, token: str) -> str | None:
-        """The owner that a token represents; one in the form of a key must be looked up."""
+        """The owner that a development token stands for; None if it looks like a key."""
         if not self._dev_auth or looks_like_key(token):
             return None
         return dev_owner(token)
@@ -289,7 +289,7 @@ class Recollection:
 def retrieval_config(
     configuration: Configuration, query: str | None, session_id: str
 ) -> RetrievalConfig:
-    """How the settings want memories retrieved."""
+    """The retrieval config for these settings."""
     return RetrievalConfig(
         max_tokens=configuration.maxTokens,
         strategy=configuration.strategy,
@@ -319,7 +319,7 @@ def _owner(key: KnownKey | None) -> tuple[str | None, bool]:
 
 def _choice(found: list[Candidate], configuration: Configuration) -> Choice:
     if len(found) == 1:
-        # Several were chosen to fit; one alone may be too long.
+        # Several memories were chosen to fit, but a single one may be too long.
         block = format_memory_context([found[0].memory], configuration.effective_max_tokens)
     else:
         block = block_of([one.line for one in found])
@@ -331,5 +331,5 @@ def _first_end(found: list[Candidate]) -> datetime | None:
 
 
 def _is_failure(task: "asyncio.Task[list[Candidate]]") -> bool:
-    """Look at a task that nobody may wait for any more, which else would be complained about."""
+    """Read the exception of a task that may no longer be awaited, so that it is not logged."""
     return not task.cancelled() and task.exception() is not None

@@ -1,4 +1,4 @@
-"""How well memories answer a query, by its words."""
+"""How well memories match a query, judged by its words."""
 
 import re
 from bisect import bisect_right
@@ -17,7 +17,7 @@ _WORD_END = re.compile(r"[\W_]")
 
 
 class Query:
-    """A query, ready to be compared with memories."""
+    """A query, prepared for comparison with memories."""
 
     def __init__(self, text: str) -> None:
         whole = text.strip().lower()
@@ -25,8 +25,8 @@ class Query:
         self.words = query_words(text)
 
     def scores(self, candidates: Sequence[Candidate]) -> list[int]:
-        """Of each memory the page's points: for the whole query 20 in content, key and metadata,
-        for a word 6 in the key and 3 for each time in content and metadata."""
+        """The score of each memory: 20 for each of content, key and metadata with the whole query;
+        per word 6 if it is in the key, and 3 for each occurrence in content and metadata."""
         points = [0] * len(candidates)
         text = "".join([one.text for one in candidates])
         starts = [0, *accumulate([len(one.text) for one in candidates])]
@@ -36,8 +36,7 @@ class Query:
             found = find(word)
             while found >= 0:
                 if not _is_start(text, found):
-                    # The next start is behind this run of letters: `aaaa` is not looked for at
-                    # every `a`.
+                    # Skip the rest of this word, so that `aaaa` is not tried at every `a`.
                     end = _WORD_END.search(text, found)
                     found = -1 if end is None else find(word, end.end())
                     continue
@@ -58,9 +57,9 @@ class Query:
 def _holders(
     text: str, starts: Sequence[int], candidates: Sequence[Candidate], whole: str
 ) -> Iterator[int]:
-    """The number of the text for each content, key and metadata with `whole` from a word's start.
+    """The index of the candidate for each content, key and metadata with `whole` at a word start.
 
-    A part is looked through once and not once for each time: a query may be as long as it.
+    Each part is searched once, not once per occurrence, since a query may be as long as the part.
     """
     found = text.find(whole)
     while found >= 0:
@@ -81,12 +80,12 @@ def _is_start(text: str, index: int) -> bool:
 
 
 def _marked(text: str) -> str:
-    """With a border before each word: found in another, it starts where a word does."""
+    """The text with a border before each word, so that a substring match starts at a word."""
     return _WORD_START.sub(BORDER, text)
 
 
 def _part(candidate: Candidate, offset: int) -> tuple[int, int]:
-    """Where the content, the key or the metadata begins and ends that is there."""
+    """Start and end of the content, the key or the metadata at this offset."""
     if offset < candidate.key_at:
         return 0, candidate.key_at
     if offset < candidate.metadata_at:

@@ -1,4 +1,4 @@
-"""The bodies and queries that REST and MCP take, checked field by field."""
+"""The request bodies and query strings of REST and MCP, with their validation."""
 
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import parse_qsl
@@ -49,7 +49,7 @@ Session = Annotated[Text, Field(max_length=MAX_SESSION)]
 MemoryContent = Annotated[Content, Field(min_length=1, max_length=MAX_CONTENT)]
 Metadata = Annotated[JsonObject, AfterValidator(_check_metadata)]
 Whole = Annotated[int, WHOLE]
-# Left out and null differ: a field that may be left out may still not be null.
+# A field that may be omitted must still not be null.
 GIVEN = BeforeValidator(_not_null)
 
 
@@ -93,7 +93,7 @@ class MemoryChange(Body):
 
 
 class DeleteBody(Body):
-    """`POST /api/memory/delete`: either ids, or an owner with conditions."""
+    """`POST /api/memory/delete`: ids, or an owner with conditions."""
 
     ids: Annotated[list[Text] | None, GIVEN, Field(min_length=1, max_length=1000)] = None
     apiKeyId: Annotated[Owner | None, GIVEN] = None
@@ -106,7 +106,7 @@ class DeleteBody(Body):
         if (self.ids is None) == (self.apiKeyId is None):
             raise ValueError("must have either ids or apiKeyId")
         if self.ids is not None and len(self.model_fields_set) > 1:
-            raise ValueError("must not have other fields together with ids")
+            raise ValueError("must not combine ids with other fields")
         return self
 
 
@@ -219,7 +219,7 @@ AnyBody = TypeVar("AnyBody", bound=BaseModel)
 
 
 def read_body(model: type[AnyBody], body: bytes) -> AnyBody:
-    """A body as what it must be; raises `Invalid`, naming the fields."""
+    """Parse and validate a body; raises `Invalid`, naming the fields."""
     try:
         value = load_json(body)
     except BadRequest as error:
@@ -228,7 +228,7 @@ def read_body(model: type[AnyBody], body: bytes) -> AnyBody:
 
 
 def check(model: type[AnyBody], value: Any) -> AnyBody:
-    """A value as what it must be; raises `Invalid`, naming the fields."""
+    """Validate a value; raises `Invalid`, naming the fields."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -277,12 +277,12 @@ class Query:
         value = self._values.get(name)
         if value is None:
             return None
-        if not (value.isascii() and value.isdigit() and len(value) <= 12):
+        digits = value.removeprefix("-")
+        if not (digits.isascii() and digits.isdigit()):
             raise invalid(name, "must be a whole number")
-        number = int(value)
-        if not least <= number <= most:
+        if len(digits) > 12 or not least <= int(value) <= most:
             raise invalid(name, f"must be at least {least} and at most {most}")
-        return number
+        return int(value)
 
 
 def _shown(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The REST API about memories, under `/api/memory`."""
+"""The REST API for memories, under `/api/memory`."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -34,7 +34,7 @@ _CHANGED = {"sessionId": "session_id", "expiresAt": "expires_at"}
 
 
 def memory_routes(worker: Worker) -> list[Route]:
-    """The routes; fixed words come before `{id}`."""
+    """The routes with fixed paths, which must come before `{id}`."""
     api = MemoryApi(worker)
     return [
         Route("/api/memory", api.list_page, methods=["GET"]),
@@ -234,7 +234,7 @@ def _id(request: Request) -> str:
 
 
 def _uuid(text: str) -> str | None:
-    """A UUID in its usual form, in lower case; None for anything else."""
+    """A UUID in canonical form, in lower case; None for anything else."""
     try:
         made = str(UUID(text))
     except ValueError:

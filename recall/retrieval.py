@@ -1,6 +1,6 @@
-"""Which memories answer a query: candidates, ranking, fusion with vectors, budget.
+"""Finds the memories for a query: candidates, ranking, fusion with vectors, budget.
 
-The proxy, the preview and the MCP search all come through `retrieve`.
+The proxy, the preview and the MCP search all use `retrieve`.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ MAX_BUDGET: Final = 8000
 CANDIDATES: Final = 100
 NEAREST: Final = 20
 RANK_CONSTANT: Final = 60
-# A plugin looks each word up: the longest say most.
+# A plugin looks up each word; the longest are the most specific.
 _SEARCH_WORDS = 24
 
 _First = TypeVar("_First")
@@ -34,9 +34,9 @@ _Second = TypeVar("_Second")
 
 @dataclass(frozen=True)
 class RetrievalConfig:
-    """How to retrieve. `query` None: the newest; "": a question without words.
+    """How to retrieve. Without a query (None), the newest are returned.
 
-    `embedding_seconds` is the time that the embedder gets before it is left out.
+    `embedding_seconds` is the time limit of the embedder, after which it is not used.
     """
 
     enabled: bool = True
@@ -53,7 +53,7 @@ class RetrievalConfig:
 
 @dataclass(frozen=True)
 class Ranked:
-    """A ranked memory, and why it has this rank."""
+    """A memory with its rank, and the reasons for it."""
 
     candidate: Candidate
     score: float
@@ -70,14 +70,14 @@ class Ranked:
         return self.candidate.tokens
 
 
-# The same while it is ranked, in a form that sorts by itself, the best first: the score, negative;
-# what decides between equals; the memory; its tier, and its scores by vector and by words.
+# The same during ranking, as a tuple that sorts best first: negative score, tie-breaker, memory,
+# tier, score by vector, score by words.
 _Rank = tuple[float, tuple[float, str], Candidate, Tier, float | None, float | None]
 
 
 @dataclass(frozen=True)
 class Resolution:
-    """Which way the memories were found."""
+    """How the memories were found."""
 
     strategy_used: str
     embedding_source: str | None = None
@@ -102,7 +102,7 @@ class Retrieved:
 
     @property
     def ranked(self) -> list[Ranked]:
-        """With the reasons, which are of interest to people only."""
+        """The memories with the reasons for their ranks, for the preview."""
         return [
             Ranked(one, -score, tier, by_vector, by_words)
             for score, _, one, tier, by_vector, by_words in self.ranks
@@ -114,9 +114,9 @@ class Retrieved:
 
 
 def relevance(memory: Any, query: str) -> int:
-    """How well a memory answers a query by its words; 0: not at all.
+    """How well a memory matches a query, judged by its words; 0 if not at all.
 
-    It may also be the object that REST shows, or anything with `content`, `key` and `metadata`.
+    The memory may also be a REST object, or anything with `content`, `key` and `metadata`.
     """
     if not isinstance(memory, Memory):
         get = memory.get if isinstance(memory, Mapping) else partial(getattr, memory)
@@ -139,9 +139,9 @@ async def retrieve_memories(
     *,
     store: MemoryStore | None = None,
 ) -> list[Memory]:
-    """The memories of an owner that answer the config's query, best first, within its budget.
+    """The memories of an owner that match the config's query, best first, within its budget.
 
-    Without a store, the plugin at `MEMORY_PLUGIN_URL` is asked.
+    Without a store, the plugin at `MEMORY_PLUGIN_URL` is used.
     """
     chosen = config if isinstance(config, RetrievalConfig) else _config(config or {})
     async with open_store(store) as opened:
@@ -151,7 +151,7 @@ async def retrieve_memories(
 async def retrieve(
     store: MemoryStore, api_key_id: str | None, config: RetrievalConfig
 ) -> Retrieved:
-    """The same with the reasons; `api_key_id` None: every owner's."""
+    """The same with reasons; without `api_key_id` (None), for all owners."""
     nothing = Retrieved([], Resolution(_name(config.strategy)))
     if not config.enabled or config.max_tokens <= 0:
         return nothing
@@ -188,7 +188,7 @@ async def retrieve(
 async def _selection(
     store: MemoryStore, api_key_id: str | None, config: RetrievalConfig
 ) -> Selection | None:
-    """Whose memories, and which; None when there can be none."""
+    """The memories to consider; None if there cannot be any."""
     session_id = config.session_id or None
     if config.scope != "session":
         session_id = None
@@ -218,7 +218,7 @@ async def _by_words(
     config: RetrievalConfig,
     cutoff: datetime,
 ) -> list[_Rank]:
-    """The candidates that have something of the query, the best first."""
+    """The candidates that match words of the query, best first."""
     found: Sequence[Candidate] = ()
     newest: dict[str, tuple[int, Candidate]] = {}
     if config.strategy == "hybrid":
@@ -234,7 +234,7 @@ async def _by_words(
     others = _alive([one for id_, one in by_id.items() if id_ not in newest], cutoff)
     scored = [*zip(query.scores(others), others, strict=True)]
     scored += [it for id_, it in newest.items() if it[0] or id_ in by_id]
-    # What the plugin found counts, whatever recall makes of its words.
+    # Whatever the plugin found counts as a match.
     ranks: list[_Rank] = [
         (-(points or 1), one.order, one, "keyword", None, points or 1) for points, one in scored
     ]
@@ -243,7 +243,7 @@ async def _by_words(
 
 
 async def _found(store: MemoryStore, selection: Selection, query: Query) -> Sequence[Candidate]:
-    """What the plugin's search finds."""
+    """The results of the plugin's search."""
     words = sorted(query.words, key=len, reverse=True)[:_SEARCH_WORDS]
     asked = " ".join(word for word in query.words if word in words)
     return (await store.search(selection, asked, CANDIDATES)).candidates
@@ -252,7 +252,7 @@ async def _found(store: MemoryStore, selection: Selection, query: Query) -> Sequ
 async def _newest(
     store: MemoryStore, selection: Selection, query: Query, cutoff: datetime
 ) -> dict[str, tuple[int, Candidate]]:
-    """The newest by their ids, with their points: they mostly come before what a search finds."""
+    """The newest by id, with their scores; they usually arrive before the search results."""
     newest = _alive((await store.newest(selection, CANDIDATES)).candidates, cutoff)
     return {one.id: (points, one) for points, one in zip(query.scores(newest), newest, strict=True)}
 
@@ -309,7 +309,7 @@ def _fuse(by_words: list[_Rank], by_vector: list[_Rank]) -> list[_Rank]:
 
 
 def _walk(ranks: Sequence[_Rank], config: RetrievalConfig) -> list[_Rank]:
-    """Each content once, at most `limit`, as far as the budget goes; at least one."""
+    """Distinct contents within limit and budget, but at least one."""
     budget = min(max(config.max_tokens, 1), MAX_BUDGET)
     seen: set[str] = set()
     kept: list[_Rank] = []
@@ -331,7 +331,7 @@ def _walk(ranks: Sequence[_Rank], config: RetrievalConfig) -> list[_Rank]:
 
 
 def _alive(candidates: Iterable[Candidate], cutoff: datetime) -> list[Candidate]:
-    """Those that have not expired now, and were last changed at the cutoff or later."""
+    """Those that have not expired and were changed at or after the cutoff."""
     moment = now()
     return [
         one
@@ -343,13 +343,13 @@ def _alive(candidates: Iterable[Candidate], cutoff: datetime) -> list[Candidate]
 async def _both(
     first: Awaitable[_First], second: Coroutine[Any, Any, _Second]
 ) -> tuple[_First, _Second]:
-    """What both return. The first is begun at once, and the second while the first waits."""
+    """The results of both. The first starts at once, the second while the first waits."""
     other = asyncio.create_task(second)
     try:
         return await first, await other
     except BaseException:
         other.cancel()
-        # Its own failure is not told: the first one's is.
+        # Only the first failure is reported.
         await asyncio.gather(other, return_exceptions=True)
         raise
 

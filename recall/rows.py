@@ -1,8 +1,8 @@
-"""The rows of a plugin's answer to a search, read as memories without a detour.
+"""Fast parsing of search responses into memories.
 
-A request waits for two hundred of them, and checking each value of each row as the contract does
-takes longer than finding them. Here a row is taken as it is when what recall uses of it has the
-usual form. An answer with any other row is read with all care.
+A request waits for two hundred rows, and validating every value as the contract does takes longer
+than finding them. Here only the fields that recall uses are checked; a response with any unusual
+row is validated in full.
 """
 
 import re
@@ -18,8 +18,8 @@ from contract import SearchResponse, read_answer
 from recall.candidate import Candidate
 from recall.memory import FORM, MEMORY_TYPES, Memory, from_row, make
 
-# How the rows of the reference plugin's answers begin, where one ends and the next begins, and
-# how they end; each has its score last.
+# How the list of rows starts in responses of the reference plugin, what separates two rows, and how
+# the list ends. The score is the last field of a row.
 _BEGINNING = b'{"memories":[{"id":"'
 _BETWEEN = b'},{"id":"'
 _END = b"}]}"
@@ -33,7 +33,7 @@ _TYPES = frozenset(MEMORY_TYPES)
 
 
 class _Unusual(Exception):
-    """Something is not as plugins usually write it."""
+    """A row does not have the usual form."""
 
 
 _OTHERWISE = (KeyError, TypeError, ValueError, _Unusual)
@@ -41,7 +41,7 @@ _OTHERWISE = (KeyError, TypeError, ValueError, _Unusual)
 
 @dataclass
 class Found:
-    """What a plugin found, and the score that it gave to each."""
+    """Search results with their scores."""
 
     candidates: Sequence[Candidate] = ()
     scores: Sequence[float] = field(default=(), repr=False)
@@ -58,24 +58,23 @@ class Found:
 
 
 class Reader:
-    """Reads answers, and each row once however often it comes.
+    """Parses responses, with a cache of rows.
 
-    Most rows of an answer are those of earlier ones, byte for byte but for the score. What counts
-    is the answer: nothing is found that the plugin does not send. Rows of at most twice
-    `most_bytes` are held, those used last and those before them.
+    Most rows of a response also came in earlier ones, identical except for the score. Only rows
+    that the plugin sends are returned. The cache has two generations of at most `most_bytes` each.
     """
 
     def __init__(self, most_bytes: int = 4 * 2**20) -> None:
         self._most_bytes = most_bytes
         self._size = 0
-        # By their JSON, without the opening of the id and without the score.
+        # Keyed by their JSON, without the start of the id and without the score.
         self._last: dict[bytes, Candidate] = {}
         self._before: dict[bytes, Candidate] = {}
 
     def read(self, body: bytes, owners: Mapping[str, str]) -> Found:
-        """The memories of an answer; `owners` has the owner of each namespace.
+        """The memories of a response; `owners` maps namespaces to owners.
 
-        Rows of other namespaces are left out. Raises `ContractViolation`.
+        Rows of other namespaces are ignored. Raises `ContractViolation`.
         """
         for way in (self._by_piece, _as_usual):
             with suppress(*_OTHERWISE):
@@ -83,8 +82,8 @@ class Reader:
         return _with_care(body, owners)
 
     def _by_piece(self, body: bytes, owners: Mapping[str, str]) -> Found:
-        """What separates two rows may stand within one, too. But if every piece is a JSON object,
-        the answer is a list of them; if one is not, the answer is read another way."""
+        """Split at the separator. It could also occur inside a row, but then some piece is not a
+        JSON object, and the response is parsed another way."""
         if not (body.startswith(_BEGINNING) and body.endswith(_END)):
             raise _Unusual
         pieces = body[len(_BEGINNING) : -len(_END)].split(_BETWEEN)
@@ -103,7 +102,7 @@ class Reader:
         return Found(candidates, scores)
 
     def _candidate(self, text: bytes, owners: Mapping[str, str]) -> Candidate:
-        """A row that was not among those used last."""
+        """Look in the older generation, or else parse the row."""
         one = self._before.get(text) or _candidate(text, owners)
         self._last[text] = one
         self._size += len(text)

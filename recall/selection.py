@@ -1,4 +1,4 @@
-"""Which memories a listing, a count, a search or a deletion is about."""
+"""The memories that a listing, a count, a search or a deletion covers."""
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -8,9 +8,9 @@ from recall.memory import Memory, MemoryType, namespace_of
 
 @dataclass(frozen=True)
 class Selection:
-    """The memories of some owners; every further condition must hold, too.
+    """The memories of some owners that meet all conditions.
 
-    `text` is a literal part of the content or the key, in any case; `older_than` and
+    `text` is a literal substring of the content or the key, ignoring case; `older_than` and
     `unchanged_since` are compared with `createdAt` and `updatedAt`.
     """
 
@@ -26,27 +26,27 @@ class Selection:
 
     @property
     def namespaces(self) -> dict[str, str]:
-        """The plugin's namespaces, each with its owner."""
+        """The owners by namespace."""
         return {namespace_of(owner): owner for owner in self.owners}
 
     @property
     def where(self) -> dict[str, str]:
-        """The part that a plugin with `filter` can do: equal fields of what recall wrote."""
+        """The conditions that a plugin with `filter` can check: equality of recall's fields."""
         wanted = {"type": self.type, "sessionId": self.session_id}
         return {name: value for name, value in wanted.items() if value is not None}
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is everything that the owners have."""
+        """Whether it has no conditions."""
         return not self.where and self.text is None and self.older_than is None
 
     @property
     def is_countable(self) -> bool:
-        """Whether a plugin that filters can count it by itself."""
+        """Whether a plugin with `filter` can count it."""
         return self.text is None and self.older_than is None
 
     def matches(self, memory: Memory) -> bool:
-        """Whether a memory of one of the owners meets the conditions."""
+        """Whether a memory of one of these owners meets the conditions."""
         return (
             (self.type is None or memory.type == self.type)
             and (self.session_id is None or memory.session_id == self.session_id)

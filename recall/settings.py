@@ -13,7 +13,7 @@ from serving.settings import ServerSettings, listen_on, setting
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(ServerSettings, DatabaseSettings, PluginSettings):
-    """What the command starts with. Settings that people change at runtime are in the database."""
+    """The flags. Settings that can be changed at runtime are in the database."""
 
     env_prefix: ClassVar[str] = "MEMORY_RECALL_"
     read_plugin_url = staticmethod(Address.parse)
@@ -71,7 +71,7 @@ class Settings(ServerSettings, DatabaseSettings, PluginSettings):
 
 
 def is_loopback(listen: str) -> bool:
-    """Whether only this machine reaches the address."""
+    """Whether the address is reachable only from this machine."""
     if listen.startswith("unix:"):
         return True
     host = listen.rpartition(":")[0].strip("[]").lower()

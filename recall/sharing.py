@@ -1,7 +1,7 @@
-"""One call for all who ask the same at the same time.
+"""One call for everyone who asks the same question at the same time.
 
-Who comes while a call runs gets the answer of the next one: it begins after they came, so it has
-seen whatever was changed before. It does not wait long for the running one, which may hang.
+Callers that arrive during a call share the next one, which starts after they arrived and so sees
+every earlier change. It does not wait long for the running call, which may hang.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-# A call that takes longer than this is late, and nobody waits for it.
+# After this time, the next call starts without waiting for the running one.
 _LATE_SECONDS = 0.02
 
 Question = TypeVar("Question", bound=Hashable)
@@ -18,14 +18,14 @@ Answer = TypeVar("Answer")
 
 @dataclass(eq=False, slots=True)
 class _Round(Generic[Answer]):
-    """A call, and how many wait for its answer."""
+    """A call, and the number of callers that wait for it."""
 
     answer: "asyncio.Task[Answer]"
     waiting: int = 0
 
 
 class Sharing(Generic[Question, Answer]):
-    """Asks `call`; its answers and exceptions go to all who share it, so none may change them.
+    """Shares the results and exceptions of `call`, so callers must not modify them.
 
     A call that nobody waits for any more is cancelled.
     """
@@ -36,7 +36,7 @@ class Sharing(Generic[Question, Answer]):
         self._next: dict[Question, _Round[Answer]] = {}
 
     async def ask(self, question: Question) -> Answer:
-        """The answer of a call that begins from now on."""
+        """The result of a call that starts after this point."""
         one = self._next.get(question)
         if one is None:
             one = self._next[question] = _Round(asyncio.create_task(self._run(question)))

@@ -1,7 +1,7 @@
-"""The figures above a listing: how many memories of which type, their size, their use.
+"""The statistics of a listing: memories by type, their size, their use.
 
-A plugin counts its rows, which takes the longer the more there are. So what was counted is kept
-for as long as nothing was changed, and at most for a second: rows may come from elsewhere, too.
+Counting takes a plugin longer the more rows there are. So counts are cached until something changes
+or expires, and for at most a second, because rows may also come from elsewhere.
 """
 
 import time
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from recall.ledger import Ledger
-from recall.memory import MEMORY_TYPES, Memory
+from recall.memory import MEMORY_TYPES, Memory, now
 from recall.plugin import Scan
 from recall.selection import Selection
 from recall.store import MemoryStore
@@ -22,7 +22,7 @@ _MAX_KEPT = 256
 
 @dataclass(frozen=True)
 class Counted:
-    """How many memories match, by type, and how many tokens their contents take."""
+    """How many memories match, by type, and how many tokens they have."""
 
     by_type: dict[str, int]
     tokens: int
@@ -57,7 +57,7 @@ class Statistics:
         at_least: int = 0,
         exactly: int | None = None,
     ) -> Counted:
-        """What matches. `at_least` and `exactly`: what the listing itself shows of the total."""
+        """Count what matches. The listing shows that there are `at_least` or `exactly` so many."""
         if not await self._store.is_browsable() or not selection.is_countable:
             return count(await self._store.scan(selection))
         edits = await self._ledger.edits()
@@ -71,16 +71,16 @@ class Statistics:
             and exactly in (None, kept.counted.total)
         ):
             return kept.counted
-        counted = await self._count(selection, everybody=everybody)
+        counted, seconds = await self._count(selection, everybody=everybody)
         if len(self._kept) >= _MAX_KEPT:
             self._kept.clear()
-        self._kept[place] = _Kept(counted, edits, time.monotonic() + _FRESH_SECONDS)
+        self._kept[place] = _Kept(counted, edits, time.monotonic() + seconds)
         return counted
 
     async def report(
         self, counted: Counted, owners: list[str] | None, session_id: str | None
     ) -> dict[str, Any]:
-        """`stats`, as REST shows it."""
+        """The object `stats` of REST."""
         used = await self._usage.read(owners, session_id)
         return {
             "total": counted.total,
@@ -92,18 +92,22 @@ class Statistics:
             "truncated": counted.truncated,
         }
 
-    async def _count(self, selection: Selection, *, everybody: bool) -> Counted:
+    async def _count(self, selection: Selection, *, everybody: bool) -> tuple[Counted, float]:
+        """The counts, and for how many seconds they are valid."""
         by_type = await self._store.plugin.count_types(selection)
         sizes = await self._ledger.sizes(selection, everybody=everybody)
+        seconds = _FRESH_SECONDS
+        if sizes.until is not None:
+            seconds = min(seconds, (sizes.until - now()).total_seconds())
         if sizes.count == sum(by_type.values()):
-            return Counted(by_type, sizes.tokens)
-        # There are rows that recall did not write: their contents have to be looked at.
+            return Counted(by_type, sizes.tokens), seconds
+        # Some rows were not written by recall, so their contents have to be read.
         found = await self._store.scan(selection)
-        return Counted(by_type, _tokens(found.memories), found.truncated)
+        return Counted(by_type, _tokens(found.memories), found.truncated), seconds
 
 
 def count(found: Scan) -> Counted:
-    """The figures of what was looked through."""
+    """The counts of a scan."""
     by_type: dict[str, int] = {}
     for memory in found.memories:
         by_type[memory.type] = by_type.get(memory.type, 0) + 1

@@ -1,7 +1,7 @@
 """The memories of every owner: create, get, update, delete, list, count.
 
-A store on a `Ledger` is what the server uses: one writer at a time for each memory, on any number
-of workers, and use that is counted. Without one it needs nothing but a plugin.
+The server uses a store with a `Ledger`: one writer at a time per memory across all workers, and
+counted use. Without a ledger, a store needs only a plugin.
 """
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
@@ -32,7 +32,7 @@ from recall.sharing import Sharing
 
 OnConflict = Literal["merge", "skip", "replace"]
 Fate = Literal["created", "updated", "skipped"]
-# The class below has a method `list`, so its annotations cannot say it.
+# The class below has a method `list`, which shadows the type in its annotations.
 Fates = list[tuple[Memory, Fate]]
 Ids = list[str]
 Memories = list[Memory]
@@ -44,7 +44,7 @@ class KeyTaken(Exception):
 
 
 class Unset:
-    """The type of `UNSET`: a field that the caller left out, where None means something."""
+    """The type of `UNSET`, for omitted fields where None has a meaning of its own."""
 
 
 UNSET: Final = Unset()
@@ -52,9 +52,9 @@ UNSET: Final = Unset()
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """A memory as somebody wants it written; what is None or UNSET keeps its stored value.
+    """A memory to write. Fields that are None or UNSET keep their stored values.
 
-    The times are those of a memory that comes from elsewhere.
+    The times are set for imported memories.
     """
 
     api_key_id: str
@@ -76,7 +76,7 @@ class Draft:
 class MemoryStore:
     """Memories in a plugin. Raises the exceptions of `contract.errors`, and `KeyTaken`.
 
-    `embedder` makes the vectors of what is written, when there is one.
+    The `embedder`, if any, creates vectors for what is written.
     """
 
     def __init__(
@@ -108,9 +108,9 @@ class MemoryStore:
         expires_at: datetime | Unset | None = UNSET,
         source: Literal["user", "runtime"] = "user",
     ) -> Memory:
-        """Write a memory. One that has the same owner and key is updated.
+        """Write a memory, or update the one with the same owner and key.
 
-        Its content is replaced, its metadata merged, and what is left out stays.
+        An update replaces the content, merges the metadata and keeps omitted fields.
         """
         draft = Draft(
             api_key_id=api_key_id,
@@ -131,9 +131,9 @@ class MemoryStore:
         source: Literal["user", "runtime"] = "user",
         on_conflict: OnConflict = "merge",
     ) -> Fates:
-        """Write several memories as `create` does, and tell what became of each.
+        """Write several memories as `create` does, and return the result for each.
 
-        Of two drafts for one memory the last one counts.
+        Of two drafts for the same memory, the last one wins.
         """
         by_id = {draft.id: draft for draft in drafts}
         async with self._writing(by_id, is_edit=source == "user") as writing:
@@ -159,7 +159,7 @@ class MemoryStore:
             if writing is not None:
                 await writing.prepare(memory.api_key_id for memory in written)
             for memory in moving:
-                # A plugin keeps the time of a memory that it has: the order of listings needs this.
+                # An existing row would keep its creation time, which is wrong in listings.
                 await self.plugin.forget(namespace_of(memory.api_key_id), memory.id)
             written = await self._write(written)
             if writing is not None and written:
@@ -174,8 +174,8 @@ class MemoryStore:
     async def update(
         self, memory_id_: str, changes: Mapping[str, Any], *, api_key_id: str | None = None
     ) -> Memory | None:
-        """Change some of `type, key, content, metadata, session_id, expires_at`; None: no such
-        memory. A new key moves the memory to its new id; raises `KeyTaken` when there is one.
+        """Change some of `type, key, content, metadata, session_id, expires_at`; None if there is
+        no such memory. A new key moves the memory to a new id; raises `KeyTaken` if it is taken.
         """
         found = await self.get(memory_id_, api_key_id=api_key_id)
         if found is None:
@@ -201,13 +201,13 @@ class MemoryStore:
         return await self._with_access(memory)
 
     async def delete(self, memory_id_: str, *, api_key_id: str | None = None) -> bool:
-        """Delete a memory; whether there was one."""
+        """Delete a memory; returns whether it existed."""
         if api_key_id is not None:
             return await self.delete_ids(api_key_id, [memory_id_]) == 1
         return await self.delete_anywhere([memory_id_]) == 1
 
     async def delete_anywhere(self, ids: Sequence[str]) -> int:
-        """Delete memories of any owners, and return how many there were."""
+        """Delete memories of any owners, and return how many existed."""
         owners = {} if self.ledger is None else await self.ledger.owners_of(ids)
         by_owner: dict[str, Ids] = {}
         for memory_id_, owner in owners.items():
@@ -221,7 +221,7 @@ class MemoryStore:
         return deleted
 
     async def delete_ids(self, owner: str, ids: Sequence[str]) -> int:
-        """Delete some memories of an owner, and return how many there were."""
+        """Delete memories of an owner, and return how many existed."""
         deleted = 0
         for start in range(0, len(ids), 200):
             part = ids[start : start + 200]
@@ -244,7 +244,7 @@ class MemoryStore:
         return deleted
 
     async def touch(self, memory: Memory) -> None:
-        """Write a memory again, unchanged, to add its vector; nothing if it is gone."""
+        """Rewrite a memory to add its vector, unless it was deleted."""
         async with self._writing([memory.id], is_edit=False) as writing:
             current = await self.plugin.get(memory.api_key_id, memory.id)
             if current is not None:
@@ -253,7 +253,7 @@ class MemoryStore:
                     await writing.wrote(written)
 
     async def rewrite(self, memories: Sequence[Memory], *, is_edit: bool = True) -> Memories:
-        """Write memories as they are, times included, while their writers hold the locks."""
+        """Write memories as they are, including times, under their locks."""
         written: Memories = []
         for start in range(0, len(memories), 200):
             part = memories[start : start + 200]
@@ -269,13 +269,13 @@ class MemoryStore:
     # Reading
 
     async def get(self, memory_id_: str, *, api_key_id: str | None = None) -> Memory | None:
-        """One memory, of this owner or of any; None when there is none."""
+        """One memory, of this owner or of any; None if it does not exist."""
         owner = await self._owner_of(memory_id_, api_key_id)
         memory = None if owner is None else await self.plugin.get(owner, memory_id_)
         return None if memory is None else await self._with_access(memory)
 
     async def list(self, selection: Selection, *, limit: int = 50, offset: int = 0) -> Memories:
-        """A part of all that match, newest first."""
+        """A page of what matches, newest first."""
         if await self.is_browsable() and selection.is_countable:
             return await self.with_access(await self._browse(selection, limit, offset))
         found = (await self.plugin.scan(selection)).memories
@@ -288,9 +288,9 @@ class MemoryStore:
         return len((await self.plugin.scan(selection)).memories)
 
     async def export(self, selection: Selection) -> AsyncIterator[Memory]:
-        """All that match, the oldest first."""
+        """Everything that matches, oldest first."""
         if await self.plugin.client.supports("list"):
-            # To the end: what is missing in an export is lost.
+            # Without the limit of a scan: an export must be complete.
             found = [it async for part in walk(self.plugin, selection) for it in part]
         else:
             found = (await self.plugin.scan(selection)).memories
@@ -300,36 +300,36 @@ class MemoryStore:
                 yield memory
 
     async def scan(self, selection: Selection) -> Scan:
-        """All that match, as far as they are looked through."""
+        """Everything that matches, within the limits of a scan."""
         return await self.plugin.scan(selection)
 
     async def newest(self, selection: Selection, limit: int) -> Found:
-        """The newest that match; requests of one owner that come together share them."""
+        """The newest that match; concurrent requests of one owner share the search."""
         return await self._newest.ask((selection, limit))
 
     async def search(self, selection: Selection, words: str, limit: int) -> Found:
-        """What the plugin finds for some words; nothing where it searches no text."""
+        """The plugin's search results for some words; empty if it cannot search text."""
         if not await self.plugin.client.supports("fts"):
             return Found()
         return await self.plugin.search(selection, limit, query=words)
 
     async def nearest(self, selection: Selection, vector: Vector, limit: int) -> Found:
-        """The memories with the nearest vectors, and how near they are."""
+        """The memories with the nearest vectors, with their scores."""
         return await self.plugin.search(selection, limit, vector=vector)
 
     async def owners(self) -> Collection[str]:
-        """Everybody who may have memories."""
+        """All owners that may have memories."""
         return sorted(self._owners) if self.ledger is None else await self.ledger.owners()
 
-    # Inside
+    # Internals
 
     @asynccontextmanager
     async def _writing(
         self, ids: Collection[str], *, is_edit: bool
     ) -> AsyncIterator[Writing | None]:
-        """Around the writing of some memories: no other writer has them.
+        """Lock some memories for writing.
 
-        Those who wait in this process do so here, and hold no connection to the database.
+        Writers in this process wait here, without holding a database connection.
         """
         async with self._locks.hold(ids):
             if self.ledger is None:
@@ -340,7 +340,7 @@ class MemoryStore:
                 yield writing
 
     async def _write(self, memories: Sequence[Memory]) -> Memories:
-        """Write with vectors; a memory whose vector cannot be made is written without one."""
+        """Write with vectors; a memory whose vector fails is written without one."""
         if not memories:
             return []
         if self.embedder is None or not await self.plugin.keeps_vectors():
@@ -372,13 +372,13 @@ class MemoryStore:
         return [from_row(row, namespaces[row.namespace]) for row in rows]
 
     async def _matching(self, selection: Selection) -> AsyncIterator[Ids]:
-        """The ids of all that match, in parts; more are looked for until there are none."""
+        """The ids of everything that matches, in batches, until there are no more."""
         if await self.plugin.client.supports("list"):
             async for memories in walk(self.plugin, selection):
                 yield [memory.id for memory in memories]
             return
         if self.ledger is not None and selection.is_countable:
-            # Behind the newest that a search shows there may be more, and the ledger knows them.
+            # A search returns only the newest; the ledger knows the others.
             yield await self.ledger.ids(selection)
         while found := (await self.plugin.scan(selection)).memories:
             yield [memory.id for memory in found]
@@ -396,7 +396,7 @@ class MemoryStore:
         return count
 
     async def _delete_strangers(self, ids: Ids) -> int:
-        """Delete rows that recall did not write: only the plugin knows where they are."""
+        """Delete rows that recall did not write, whose namespaces only the plugin knows."""
         deleted = 0
         for owner in await self.owners():
             async with self._writing(ids, is_edit=True) as writing:
@@ -417,7 +417,7 @@ class MemoryStore:
             owner = await self.ledger.owner_of(memory_id_)
             if owner is not None:
                 return owner
-        # A row that recall did not write: only the plugin knows where it is.
+        # Recall did not write this row, so only the plugin knows its namespace.
         if await self.plugin.is_nowhere(memory_id_):
             return None
         for owner in await self.owners():
@@ -438,7 +438,7 @@ class MemoryStore:
 
 @asynccontextmanager
 async def open_store(store: MemoryStore | None) -> AsyncIterator[MemoryStore]:
-    """The given store, or one on the plugin at `MEMORY_PLUGIN_URL` that is closed afterwards."""
+    """The given store, or a temporary one on the plugin at `MEMORY_PLUGIN_URL`."""
     if store is not None:
         yield store
         return
@@ -449,7 +449,7 @@ async def open_store(store: MemoryStore | None) -> AsyncIterator[MemoryStore]:
 def _merged(
     draft: Draft, old: Memory | None, moment: datetime, source: Literal["user", "runtime"]
 ) -> Memory:
-    """The draft on top of what is stored."""
+    """The draft merged with the stored memory."""
     expires_at = draft.expires_at
     if isinstance(expires_at, Unset):
         expires_at = old.expires_at if old is not None else None
@@ -489,5 +489,5 @@ def _merged(
 
 
 def _after(earlier: datetime) -> datetime:
-    """The current instant, and never before what was noted earlier."""
+    """Now, but not before `earlier`, so that times never go backwards."""
     return max(now(), earlier)

@@ -1,7 +1,7 @@
-"""Summarising: old memories become one, or long ones shorter, and nothing is lost.
+"""Summarises memories: merges old ones into one, or shortens long ones.
 
-The originals are copied to the owner's archive first, and only then replaced or deleted. Until
-`restorableUntil` they can be put back as they were.
+The originals are copied to the owner's archive before they are replaced or deleted, and can be
+restored until `restorableUntil`.
 """
 
 from dataclasses import dataclass, replace
@@ -15,6 +15,7 @@ from postgres.database import Database
 from recall.ledger import STATEMENTS
 from recall.memory import Memory, archive_of, from_row, memory_id, now
 from recall.plugin import batch_write
+from recall.requests import MAX_CONTENT
 from recall.selection import Selection
 from recall.store import MemoryStore, open_store
 from recall.tokens import estimate_tokens
@@ -25,7 +26,7 @@ SENTENCES = 3
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run does for one owner: `shortened` replaces, `summary` covers what is deleted."""
+    """What a run does for one owner: replace by `shortened`, or delete and write a `summary`."""
 
     owner: str
     candidates: list[Memory]
@@ -43,8 +44,8 @@ class Plan:
 
 
 class Summariser:
-    """Summarises and restores. Without runs in PostgreSQL (a bare store) nothing can be restored
-    through it, but the originals are archived all the same."""
+    """Summarises and restores. Without `runs` in PostgreSQL it archives the originals, but cannot
+    restore them."""
 
     def __init__(self, store: MemoryStore, runs: "Runs | None" = None) -> None:
         self._store = store
@@ -95,7 +96,7 @@ class Summariser:
         }
 
     async def restore(self, run_id: str) -> tuple[int, list[str]] | None:
-        """Put the originals of a run back; None: there is no such run. Also what was skipped."""
+        """Restore a run: how many memories, and which were skipped; None if it is unknown."""
         if self._runs is None:
             return None
         rows = await self._runs.find(run_id)
@@ -180,7 +181,7 @@ class Original:
     was_shortened: bool
 
     def is_unchanged(self, current: Memory | None) -> bool:
-        """Whether its replacement is still what the summary wrote."""
+        """Whether its replacement is still as the run left it."""
         if not self.was_shortened:
             return current is None
         return (
@@ -206,7 +207,7 @@ class Runs:
         created_at: datetime,
         until: datetime,
     ) -> None:
-        """Note a run before it changes anything."""
+        """Record a run before it changes anything."""
         await self._database.execute(
             STATEMENTS.load("add_run"),
             UUID(run_id),
@@ -219,14 +220,14 @@ class Runs:
         )
 
     async def find(self, run_id: str) -> list[Any]:
-        """The parts of a run, one for each owner."""
+        """The parts of a run, one per owner."""
         rows: list[Any] = await self._database.fetch(
             STATEMENTS.load("list_runs"), None, UUID(run_id)
         )
         return rows
 
     async def shown(self, owner: str | None) -> list[dict[str, Any]]:
-        """The runs of an owner, or of all, the newest first."""
+        """The runs of an owner or of all, newest first."""
         rows = await self._database.fetch(STATEMENTS.load("list_runs"), owner, None)
         return [
             {
@@ -245,7 +246,7 @@ class Runs:
         await self._database.execute(STATEMENTS.load("remove_run"), UUID(run_id), owner)
 
     async def sweep(self) -> None:
-        """Forget runs that cannot be restored any more; their originals expire by themselves."""
+        """Forget runs that can no longer be restored; their originals expire by themselves."""
         await self._database.execute(STATEMENTS.load("drop_old_runs"))
 
 
@@ -270,16 +271,23 @@ async def summarize_memories(
 def _merge(
     selection: Selection, memories: list[Memory], cutoff: datetime, run_id: str, moment: datetime
 ) -> Plan:
-    """One memory for all that are older, a line each."""
+    """Merge the older memories into one, with one line for each, oldest first.
+
+    Memories that would make it too long are left for the next run.
+    """
     [owner] = selection.owners
     total = sum(estimate_tokens(memory.content) for memory in memories)
-    old = [memory for memory in memories if memory.updated_at < cutoff]
+    old: list[Memory] = []
+    lines: list[str] = []
+    length = 0
+    for memory in sorted(memories, key=lambda it: (it.created_at, it.id)):
+        line = f"[{memory.type}] {memory.key}: {_first(memory.content)}"
+        if memory.updated_at < cutoff and length + len(line) <= MAX_CONTENT:
+            old.append(memory)
+            lines.append(line)
+            length += len(line) + 1
     if not old:
         return Plan(owner, [], {}, None, total)
-    lines = [
-        f"[{memory.type}] {memory.key}: {_first(memory.content)}"
-        for memory in sorted(old, key=lambda it: (it.created_at, it.id))
-    ]
     key = f"summary:{run_id}"
     summary = Memory(
         id=memory_id(owner, key),
@@ -297,7 +305,7 @@ def _merge(
 
 
 def _shorten(owner: str, memories: list[Memory], budget: int) -> Plan:
-    """Newest first, what fits stays; of the rest the longer ones keep three sentences."""
+    """Newest first, keep what fits, and cut the rest to three sentences."""
     total = used = 0
     candidates: list[Memory] = []
     shortened: dict[str, Memory] = {}

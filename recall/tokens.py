@@ -1,4 +1,4 @@
-"""How many tokens a text takes, without asking a model."""
+"""Estimates the number of tokens in a text, without a model."""
 
 from language.tokens import estimate_tokens
 

@@ -1,7 +1,7 @@
-"""A user's turn: the last thing that a person said in a request, and all that led to it.
+"""A user's turn: the last user message of a request, and everything before it.
 
-The requests of one turn (a model that calls tools asks again and again) share its memory block,
-and its message is learned from once.
+All requests of a turn (there are several when a model calls tools) get the same memory block, and
+its message is learned from only once.
 """
 
 import re
@@ -19,14 +19,14 @@ _BLOCK = re.compile(
 
 @dataclass(frozen=True)
 class Turn:
-    """What the user said last (`text`), and a digest of who said it after what."""
+    """The last user message (`text`), and a digest of owner, session and conversation."""
 
     text: str = field(repr=False)
     digest: bytes = field(repr=False)
 
 
 def read_turn(document: Document, format: Format, owner: str, session_id: str) -> Turn:
-    """The turn that a request belongs to; its text is "" when no person says anything in it."""
+    """The turn that a request belongs to; its text is "" if it has no user message."""
     name = "input" if format == "responses" else "messages"
     items = document.value[name]
     if isinstance(items, str):
@@ -44,14 +44,14 @@ def read_turn(document: Document, format: Format, owner: str, session_id: str) -
 
 
 def without_block(text: str) -> str:
-    """The text without a memory block: what recall wrote is not a user's statement."""
+    """The text without memory blocks, which the user did not write."""
     if OPENING not in text.lower() and INTRODUCTION not in text:
         return text
     return _BLOCK.sub(" ", text).replace(INTRODUCTION, " ")
 
 
 def _last_said(items: list[Any]) -> tuple[int, str]:
-    """The last user message with text; tool results do not count."""
+    """Index and text of the last user message that has text, not only tool results."""
     for index in range(len(items) - 1, -1, -1):
         item = items[index]
         if isinstance(item, dict) and item.get("role") == "user":

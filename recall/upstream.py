@@ -1,13 +1,13 @@
-"""A lean HTTP/1.1 client of one upstream: bytes go out as they came in, and come back so.
+"""A minimal HTTP/1.1 client for one upstream that passes bytes through unchanged.
 
-A general client decodes, follows, pools and counts; between two sockets all of that costs more
-than the work. Here a connection is taken from a stack, an answer is passed on in the pieces in
-which it arrives, and leaving a response early closes its connection.
+General clients decode bodies, follow redirects and more, which costs more than the proxying itself.
+Here idle connections are kept on a stack, responses are passed on in the chunks in which they
+arrive, and abandoning a response closes its connection.
 
     UpstreamError
-    ├── Unreachable     no connection, or none that lasted until an answer began
-    ├── Silent          no answer, or no next piece of it, in time
-    └── BrokenOff       the connection ended in the middle of an answer
+    ├── Unreachable     no connection, or it closed before a response started
+    ├── Silent          no response, or no next chunk of it, in time
+    └── BrokenOff       the connection closed in the middle of a response
 """
 
 import asyncio
@@ -21,30 +21,30 @@ import httptools
 
 Headers = list[tuple[bytes, bytes]]
 
-# Idle for longer, and a server with the usual 5 s may be about to close it.
+# Servers commonly close idle connections after 5 s.
 _IDLE_SECONDS = 3.0
 _HIGH_WATER = 256 * 1024
 _NO_BODY = frozenset({204, 304})
 
 
 class UpstreamError(Exception):
-    """The root of what can go wrong with the upstream."""
+    """Base class of upstream errors."""
 
 
 class Unreachable(UpstreamError):
-    """No connection, or it ended before an answer began."""
+    """No connection, or it closed before a response started."""
 
 
 class Silent(UpstreamError):
-    """Nothing came in time."""
+    """The upstream timed out."""
 
 
 class BrokenOff(UpstreamError):
-    """The connection ended in the middle of an answer."""
+    """The connection closed in the middle of a response."""
 
 
 class Upstream:
-    """As many connections as there are requests at once; each carries one at a time."""
+    """One connection per concurrent request; idle ones are reused."""
 
     def __init__(self, base: str, *, connect_timeout: float = 5.0, timeout: float = 600.0) -> None:
         parts = urlsplit(base)
@@ -62,9 +62,9 @@ class Upstream:
     async def send(
         self, method: bytes, target: bytes, headers: Headers, body: "bytes | AsyncIterator[bytes]"
     ) -> "Answer":
-        """Send a request and wait until its answer begins; close the answer when done with it.
+        """Send a request and wait for the response headers; the caller closes the response.
 
-        A body that is an iterator is sent as it comes, in chunks unless `headers` has its length.
+        A body that is an iterator is streamed, chunked unless `headers` has its length.
         """
         head = [method + b" " + target + b" HTTP/1.1", b"host: " + self.host_header]
         head += [name + b": " + value for name, value in headers]
@@ -84,7 +84,7 @@ class Upstream:
         return answer
 
     async def aclose(self) -> None:
-        """Close what is idle."""
+        """Close idle connections."""
         while self._idle:
             self._idle.pop().close()
 
@@ -97,7 +97,7 @@ class Upstream:
                 await answer.wait_for_head(self._timeout)
             except Unreachable:
                 answer.close()
-                # The server closed an idle connection at the moment when it was used again.
+                # The server closed the idle connection just as it was reused.
                 if used is None or connection.received:
                     raise
             except BaseException:
@@ -115,7 +115,7 @@ class Upstream:
         return None
 
     def put_back(self, connection: "_Connection") -> None:
-        """Keep a connection for the next request."""
+        """Keep a connection for reuse."""
         self._idle.append(connection)
 
     async def _connect(self) -> "_Connection":
@@ -133,7 +133,7 @@ class Upstream:
 
 
 class Answer:
-    """An answer under way: its head is there once `wait_for_head` has returned."""
+    """A response in progress; its status and headers are set after `wait_for_head`."""
 
     def __init__(self, connection: "_Connection") -> None:
         self.status = 0
@@ -149,7 +149,7 @@ class Answer:
         self._complete = False
 
     async def wait_for_head(self, timeout: float) -> None:  # noqa: ASYNC109 - kept for the body
-        """Until status and headers are there."""
+        """Wait for status and headers."""
         self._timeout = timeout
         while not self._head_done:
             if self._failure is not None:
@@ -157,7 +157,7 @@ class Answer:
             await self._wait()
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """The body in the pieces in which it came."""
+        """The body in the chunks in which it arrives."""
         while True:
             if self._pieces:
                 yield self._take()
@@ -169,7 +169,7 @@ class Answer:
                 await self._wait()
 
     def close(self) -> None:
-        """Give the connection back; one whose answer is not complete is closed."""
+        """Release the connection, or close it if the response is incomplete."""
         self._connection.finish(complete=self._complete)
 
     def _take(self) -> bytes:
@@ -188,7 +188,7 @@ class Answer:
             timer.cancel()
             self._waiting = None
 
-    # What the connection calls.
+    # Called by the connection.
 
     def begin_body(self, status: int, headers: Headers) -> None:
         self.status, self.headers = status, headers
@@ -213,7 +213,7 @@ class Answer:
 
 
 class _Connection(asyncio.Protocol):
-    """One connection; the parser calls back with the parts of the answer."""
+    """One connection, which is also the callback object of the parser."""
 
     def __init__(self, home: Upstream) -> None:
         self._home = home
@@ -233,7 +233,7 @@ class _Connection(asyncio.Protocol):
 
     @property
     def is_usable(self) -> bool:
-        """Whether another request can be sent on it."""
+        """Whether it can be reused for another request."""
         return not self._closed and self._loop.time() - self._used_at < _IDLE_SECONDS
 
     def begin(self, method: bytes, message: bytes) -> Answer:
@@ -249,7 +249,7 @@ class _Connection(asyncio.Protocol):
         return answer
 
     async def pour(self, body: AsyncIterator[bytes], *, in_chunks: bool) -> None:
-        """Send a body as it arrives, no faster than the upstream reads it."""
+        """Stream a body, no faster than the upstream reads it."""
         async for piece in body:
             if piece and self._transport is not None and not self._closed:
                 self._transport.write(_framed(piece) if in_chunks else piece)
@@ -259,13 +259,13 @@ class _Connection(asyncio.Protocol):
             self._transport.write(b"0\r\n\r\n")
 
     def resume(self) -> None:
-        """Read on: what was read has been passed on."""
+        """Resume reading, after the data was passed on."""
         if self._is_paused and self._transport is not None:
             self._is_paused = False
             self._transport.resume_reading()
 
     def finish(self, *, complete: bool) -> None:
-        """The answer is done with."""
+        """Detach the finished response."""
         self._answer = None
         if complete and self._keeps_alive and not self._closed:
             self._used_at = self._loop.time()
@@ -280,7 +280,7 @@ class _Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    # What the event loop calls.
+    # Called by the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -288,7 +288,7 @@ class _Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         answer = self._answer
         if answer is None:
-            self.close()  # nobody asked for this
+            self.close()  # unsolicited data
             return
         self.received = True
         try:
@@ -324,7 +324,7 @@ class _Connection(asyncio.Protocol):
             self._may_write.set()
             self._may_write = None
 
-    # What the parser calls.
+    # Called by the parser.
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._headers.append((name, value))
@@ -341,7 +341,7 @@ class _Connection(asyncio.Protocol):
         }
         self._answer.begin_body(status, self._headers)
         if not has_body:
-            # The parser would wait for the body that a GET has.
+            # The parser would wait for a body, as for a GET.
             self._keeps_alive = self._keeps_alive and self._parser.should_keep_alive()
             self._keeps_alive = self._keeps_alive and self._method != b"HEAD"
             self._answer.complete()
@@ -357,7 +357,7 @@ class _Connection(asyncio.Protocol):
         if self._answer is None:
             return
         if self._parser.get_status_code() < 200:
-            self._headers = []  # only an announcement: the answer is still to come
+            self._headers = []  # informational: the final response follows
             return
         self._keeps_alive = self._keeps_alive and self._parser.should_keep_alive()
         self._answer.complete()

@@ -1,4 +1,4 @@
-"""How much memory is used: counted in this worker, added up in PostgreSQL every second."""
+"""Usage counts: collected in this worker and added to PostgreSQL every second."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ _MAX_HELD = 100_000
 
 @dataclass(frozen=True)
 class Used:
-    """Requests that looked for memories and got one, or none, and the tokens injected."""
+    """Requests that found memories, requests that found none, and tokens injected."""
 
     hits: int
     misses: int
@@ -31,7 +31,7 @@ class Used:
 
 
 class Usage:
-    """The counts of this worker that are not written yet, and all that are."""
+    """This worker's unwritten counts, and access to the totals."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -40,13 +40,13 @@ class Usage:
         self._accessed_at: datetime | None = None
 
     def looked(self, owner: str, session_id: str, *, found: bool, tokens: int) -> None:
-        """A request looked for memories."""
+        """Count a request that looked for memories."""
         self._counts[owner, session_id, "hits" if found else "misses"] += 1
         if tokens:
             self._counts[owner, session_id, "tokens"] += tokens
 
     def accessed(self, ids: Iterable[str]) -> None:
-        """Memories were injected, or returned by a search of a model."""
+        """Count memories that were injected or returned by an MCP search."""
         self._accesses.update(ids)
         self._accessed_at = now()
 
@@ -58,7 +58,7 @@ class Usage:
                 await self.flush()
 
     async def flush(self) -> None:
-        """Write the counts now; what cannot be written is kept for the next time."""
+        """Write the counts now; on failure they are kept for the next time."""
         counts, self._counts = self._counts, Counter()
         accesses, self._accesses = self._accesses, Counter()
         accessed_at, self._accessed_at = self._accessed_at, None
@@ -72,7 +72,7 @@ class Usage:
             raise
 
     async def read(self, owners: list[str] | None, session_id: str | None) -> Used:
-        """What was counted for some owners, or for all."""
+        """The totals of some owners, or of all."""
         row = await self._database.fetchrow(STATEMENTS.load("read_usage"), owners, session_id)
         if row is None:
             return Used(0, 0, 0)
@@ -100,8 +100,8 @@ class Usage:
                     ),
                 )
             if ids:
-                # One time for all of them: it is at most a second late. Texts and not arrays:
-                # asyncpg looks at each item of an array for longer than PostgreSQL.
+                # One timestamp for all, at most a second late. Strings, since asyncpg takes longer
+                # to encode an array than PostgreSQL to split a string.
                 await connection.execute(
                     STATEMENTS.load("count_access"),
                     ",".join(ids),

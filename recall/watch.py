@@ -1,7 +1,7 @@
-"""What this worker knows of settings, keys and turns, compared with PostgreSQL at every request.
+"""Settings, keys and turns, cached in this worker and checked against PostgreSQL on every request.
 
-The comparison is one small statement, and all requests that come while one runs share the next.
-So a change is obeyed by the next request on any worker, at the price of a round trip.
+The check is one small query, and all requests that arrive while it runs share the next one. So a
+change takes effect with the next request on any worker, at the cost of one round trip.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class KnownKey:
-    """An API key as the proxy needs it: `id` is the owner of its memories."""
+    """An API key as the proxy needs it; `id` is the owner of its memories."""
 
     id: str
     disabled: bool
@@ -43,7 +43,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Glance:
-    """The state of things when it was looked at."""
+    """A snapshot of the versions in PostgreSQL."""
 
     settings_version: int
     keys_version: int
@@ -54,7 +54,7 @@ class Glance:
     choice: Choice | None = None
 
     def mark(self, scope: str) -> str:
-        """What a choice depends on: a choice with another mark is void."""
+        """What a choice depends on: a choice with another mark is invalid."""
         everybody = self.all_edits if scope == "global" else 0
         return f"{self.settings_version}:{self.own_edits}:{self.shared_edits}:{everybody}"
 
@@ -67,7 +67,7 @@ class _Asked:
 
 
 class Watch:
-    """Reads the state for this worker. While PostgreSQL is unavailable, the last state counts."""
+    """Reads the state for this worker. While PostgreSQL is unavailable, the last one is used."""
 
     def __init__(
         self, database: Database, configured: Callable[[Configuration], None] | None = None
@@ -88,7 +88,7 @@ class Watch:
         return self._configuration
 
     async def look(self, owner: str | None = None, digest: bytes | None = None) -> Glance:
-        """The state as it is now, for an owner and a turn; raises `StoreUnavailable`."""
+        """The current state, for an owner and a turn; raises `StoreUnavailable`."""
         loop = asyncio.get_running_loop()
         if self.is_suspect:
             raise StoreUnavailable("the database was unavailable a moment ago")
@@ -100,15 +100,15 @@ class Watch:
 
     @property
     def is_suspect(self) -> bool:
-        """Whether the database was away a moment ago."""
+        """Whether the database was unavailable a moment ago."""
         return asyncio.get_running_loop().time() < self._down_until
 
     def suspect(self) -> None:
-        """The database did not answer in time: others need not wait for it for a while."""
+        """Record a timeout, so that other requests do not wait for the database for a while."""
         self._down_until = asyncio.get_running_loop().time() + _REST_SECONDS
 
     async def configuration(self, glance: Glance | None = None) -> Configuration:
-        """The settings now; raises `StoreUnavailable` when they cannot be read."""
+        """The current settings; raises `StoreUnavailable`."""
         version = (glance or await self.look()).settings_version
         if version > self._settings_version:
             row = await self._database.fetchrow(STATEMENTS.load("read_settings"))
@@ -141,31 +141,31 @@ class Watch:
         return None if known is None else known[1]
 
     def last_mark(self, owner: str, scope: str) -> str | None:
-        """The mark of an owner's choices as it was last seen under the settings last seen."""
+        """The mark of an owner's choices, as of the last glance."""
         glance = self._glances.get(owner)
         if glance is None or glance.settings_version != self._settings_version:
             return None
         return glance.mark(scope)
 
     async def keep(self, digest: bytes, mark: str, choice: Choice, until: datetime | None) -> None:
-        """Keep what was chosen for a turn, for every worker; a failure costs a choice."""
+        """Store what was chosen for a turn, for all workers. Failures are ignored."""
         with contextlib.suppress(StoreUnavailable):
             await self._database.execute(
                 STATEMENTS.load("keep_turn"),
                 digest,
                 mark,
                 choice.block,
-                # One text: asyncpg looks at each item of an array for longer than PostgreSQL.
+                # A string: asyncpg takes longer to encode an array than PostgreSQL to split it.
                 ",".join(choice.ids),
                 until,
             )
 
     async def claim(self, digest: bytes) -> bool:
-        """Whether the message of a turn is still to be learned from; true once."""
+        """Whether the message of a turn has not been learned from yet; true only once."""
         return bool(await self._database.fetchval(STATEMENTS.load("claim_turn"), digest))
 
     async def aclose(self) -> None:
-        """Release the callers that still wait."""
+        """Release all waiting callers."""
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
@@ -225,5 +225,5 @@ class Watch:
 
 
 def hash_of(token: str) -> bytes:
-    """What is stored of a token."""
+    """The stored hash of a token."""
     return sha256(token.encode("utf-8", "surrogatepass")).digest()

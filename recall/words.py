@@ -1,4 +1,4 @@
-"""The words of a query: what a search is made with, and what relevance counts."""
+"""The words of a query, for search and relevance."""
 
 import re
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 MAX_WORDS: Final = 64
 
 WORD: Final = re.compile(r"[^\W_]+")
-# One character of these scripts is often a whole word.
+# In these scripts, a single character is often a word.
 _IDEOGRAPH = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )
@@ -178,7 +178,7 @@ _FUNCTION_WORDS: Final = frozenset(
 
 
 def query_words(query: str) -> list[str]:
-    """The words that mean something, in their order, each once, at most 64."""
+    """The distinct words without function words, in order, at most 64."""
     words: dict[str, None] = {}
     for word in WORD.findall(query.lower()):
         if word in _FUNCTION_WORDS or (len(word) == 1 and _is_single_letter(word)):

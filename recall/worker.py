@@ -1,4 +1,4 @@
-"""What one worker keeps open: plugin, database, upstream, and what is built on them."""
+"""The components of one worker: plugin, database, upstream, and what is built on them."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -30,14 +30,14 @@ from serving.background import background
 from serving.metrics import Metrics
 
 SCHEMA_NAME = "memory_recall"
-# A plugin that comes back must be used again within five seconds.
+# A plugin must be used again within five seconds of its return.
 _BREAKER_REST = 1.0
 
 log = logging.getLogger(__name__)
 
 
 class Worker:
-    """Everything that handlers need, and what REST, MCP and the dashboard have in common."""
+    """Everything that request handlers share."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self.settings = settings
@@ -47,7 +47,7 @@ class Worker:
         )
         breaker = Breaker(rest=_BREAKER_REST)
         self.client = _client(settings, breaker)
-        # A request that waits for an answer has no time for a second try.
+        # Requests have no time for retries.
         self._hasty_client = _client(settings, breaker, attempts=1)
         self.ledger = Ledger(self.database, writers=max(1, settings.pool_size // 2))
         self.store = MemoryStore(self.client, self.ledger)
@@ -73,7 +73,7 @@ class Worker:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Open what is needed and work in the background; at the end learn what is queued."""
+        """Open connections and run background tasks; on exit, finish learning."""
         await self.database.open()
         try:
             async with background(self.learner.run, self.usage.run, self.janitor.run):
@@ -96,18 +96,18 @@ class Worker:
             await self.database.close()
 
     async def configuration(self) -> Configuration:
-        """The settings now; raises `StoreUnavailable`."""
+        """The current settings; raises `StoreUnavailable`."""
         return await self.watch.configuration()
 
     async def change_configuration(self, changes: dict[str, Any]) -> Configuration:
-        """Store settings that were checked; the next request on any worker obeys them."""
+        """Store validated settings; they apply to the next request on any worker."""
         await self.database.fetchrow(STATEMENTS.load("put_settings"), changes)
         return await self.watch.configuration()
 
     async def listing(
         self, api_key_id: str | None, wanted: Selection, *, limit: int, offset: int
     ) -> Listing:
-        """A page of memories with its figures."""
+        """A page of memories with statistics."""
         return await list_memories(
             self.store, self.statistics, api_key_id, wanted, limit=limit, offset=offset
         )
@@ -121,7 +121,7 @@ class Worker:
         return True
 
     def _configured(self, configuration: Configuration) -> None:
-        """The settings have changed: another embedder may be wanted."""
+        """Replace the embedder if the settings require it."""
         url, model = configuration.embeddingUrl, configuration.embeddingModel
         current = self.store.embedder
         if url is None or model is None:
@@ -131,7 +131,7 @@ class Worker:
         else:
             wanted = Embedder(url, model, self.settings.embedding_key, proxies=True)
         if current is not None and current is not wanted:
-            self._old_embedders.append(current)  # somebody may be using it
+            self._old_embedders.append(current)  # it may still be in use
         self.store.embedder = self._hasty_store.embedder = wanted
 
 

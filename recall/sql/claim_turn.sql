@@ -1,4 +1,4 @@
--- Whether the message of a turn is still to be learned from: true for one caller only.
+-- Whether the message of a turn has not been learned from yet: true for one caller only.
 INSERT INTO turns (digest, learned)
 VALUES ($1, true)
 ON CONFLICT (digest) DO UPDATE SET learned = true

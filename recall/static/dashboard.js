@@ -1,6 +1,6 @@
 "use strict";
 
-// Everything that people typed goes into the page as text, never as markup.
+// User content is always inserted as text, never as markup.
 
 const find = (name, root = document) => root.querySelector(`[data-testid="${name}"]`);
 const all = (name, root = document) => [...root.querySelectorAll(`[data-testid="${name}"]`)];
@@ -12,7 +12,7 @@ function tell(text, bad = false) {
   message.hidden = false;
 }
 
-// Whatever is done next, what was told before is over.
+// A message disappears with the next click.
 document.addEventListener("click", () => { document.getElementById("message").hidden = true; }, true);
 
 async function ask(method, path, body) {
@@ -23,12 +23,14 @@ async function ask(method, path, body) {
   }
   const answer = await fetch(path, options);
   const shown = await answer.json().catch(() => ({}));
-  if (answer.status === 401) location.assign("/dashboard/login");
+  if (answer.status === 401) {
+    location.assign(`/dashboard/login?next=${encodeURIComponent(location.pathname + location.search)}`);
+  }
   if (!answer.ok) throw new Error(shown.error ? shown.error.message : `error ${answer.status}`);
   return shown;
 }
 
-// Do something for the user, and say what went wrong if it does.
+// An event handler that shows errors as a message.
 const doing = (work) => async (event) => {
   try {
     await work(event);
@@ -45,7 +47,7 @@ function plural(count, word) {
 
 let latest = 0;
 
-// How to find the element of a row again after the list was replaced.
+// A selector that finds an element of a row again after the list was replaced.
 function place(element) {
   const row = element && element.closest("[data-id]");
   if (!row || !element.dataset.testid) return null;
@@ -57,7 +59,7 @@ async function refresh(search = location.search) {
   const answer = await fetch(`/dashboard/memory${search}`, { headers: { accept: "text/html" } });
   if (answer.redirected) return location.assign(answer.url);
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-  if (turn !== latest) return; // a later answer is on its way
+  if (turn !== latest) return; // a newer request is under way
   const chosen = new Set(chosenIds());
   const focused = place(document.activeElement);
   for (const part of document.querySelectorAll("[data-fresh]")) {
@@ -183,7 +185,7 @@ async function summarize() {
   const dry = await ask("POST", "/api/memory/summarize", { ...body, dryRun: true });
   if (!dry.originalCount) return tell("No memory is older than 30 days: there is nothing to summarise.");
   const saved = dry.tokensSaved < 0 ? `take ${-dry.tokensSaved} more tokens` : `save ${dry.tokensSaved} tokens`;
-  const words = `${plural(dry.originalCount, "memory")} older than 30 days would become ${plural(dry.summarizedCount, "summary")} and ${saved}. The originals can be restored. Go on?`;
+  const words = `${plural(dry.originalCount, "memory")} older than 30 days would become ${plural(dry.summarizedCount, "summary")} and ${saved}. The originals can be restored. Continue?`;
   if (!confirm(words)) return tell("Nothing was changed.");
   const done = await ask("POST", "/api/memory/summarize", body);
   tell(`${plural(done.originalCount, "memory")} summarised.`);
@@ -205,11 +207,11 @@ async function health() {
   try {
     shown = await ask("GET", "/api/memory/health");
   } catch {
-    // it is down
+    // shown as not working
   }
   dot.dataset.state = shown.working ? "ok" : "bad";
   dot.setAttribute("aria-label", shown.working ? "Health: working" : "Health: not working");
-  words.textContent = shown.working ? `Store works, ${Math.round(shown.latencyMs)} ms` : "Store does not work";
+  words.textContent = shown.working ? `Store OK, ${Math.round(shown.latencyMs)} ms` : "Store not working";
 }
 
 function list(output, lines, nothing) {
@@ -278,7 +280,7 @@ function memoryPage() {
   find("summarize").addEventListener("click", doing(summarize));
   document.getElementById("retrieve").addEventListener("submit", doing(previewRetrieval));
   document.getElementById("extract").addEventListener("submit", doing(previewExtraction));
-  filter.querySelector("button:not([type])").hidden = true; // the filter applies itself
+  filter.querySelector("button:not([type])").hidden = true; // filters are applied on change
   health();
   setInterval(() => document.hidden || health(), 30000);
   setInterval(() => {

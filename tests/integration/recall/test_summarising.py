@@ -58,6 +58,31 @@ class TestSummaries:
         again = await api.post("/api/memory/restore", json={"runId": done["runId"]})
         assert again.status_code == 404
 
+    async def test_a_summary_is_never_longer_than_a_memory_may_be(
+        self, api: httpx.AsyncClient, owner: str
+    ) -> None:
+        old = "2024-01-01T00:00:00Z"
+        rows = [
+            {"key": f"k{number}", "content": "x" * 45_000, "createdAt": old, "updatedAt": old}
+            for number in range(5)
+        ]
+        rows.append({"key": "too long", "content": "x" * 100_000, "createdAt": old})
+        await api.post(f"/api/memory/import?apiKeyId={owner}", json=rows)
+        before = await facts(api, owner)
+        body = {"apiKeyId": owner, "olderThanDays": 30}
+        runs = []
+        for count in (2, 2, 1, 0):
+            dry = (await api.post("/api/memory/summarize", json={**body, "dryRun": True})).json()
+            done = (await api.post("/api/memory/summarize", json=body)).json()
+            assert dry["originalCount"] == done["originalCount"] == done["deletedCount"] == count
+            runs.append(done["runId"])
+        after = await facts(api, owner)
+        assert len(after) == 4  # three summaries, and what does not fit into one
+        assert all(len(row["content"]) <= 100_000 for row in after)
+        for run in runs[:3]:
+            await api.post("/api/memory/restore", json={"runId": run})
+        assert await facts(api, owner) == before
+
     async def test_by_budget_and_back(self, api: httpx.AsyncClient, owner: str) -> None:
         for key, content in [("long", self.LONG), ("short", "One. Two."), ("newest", "x" * 40)]:
             await api.post("/api/memory", json={"apiKeyId": owner, "key": key, "content": content})

@@ -428,6 +428,8 @@ def test_numbers_repeated_keys_and_escapes_are_passed_on_unchanged() -> None:
         b"[" * 100_000,
         b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
         b'{"a":' + b"9" * 5000 + b"}",
+        b'{"a":NaN}',
+        b'{"a":[-Infinity]}',
         b"null",
     ],
 )
