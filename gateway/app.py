@@ -27,7 +27,7 @@ from gateway.messages import Messages
 from gateway.metrics import Numbers
 from gateway.models import Models
 from gateway.plugin import Plugin
-from gateway.resources import MAX_FILE, Resources
+from gateway.resources import MAX_JSON, Resources
 from gateway.schema import SCHEMA
 from gateway.search import Search
 from gateway.settings import Settings
@@ -44,8 +44,6 @@ from serving.metrics import Metrics, metrics_route
 
 NAME = "memory-gateway"
 MAX_BODY = 8 * 2**20
-# The file and what JSON adds, in which a character may take two. A form is limited once it is seen.
-MAX_UPLOAD = 2 * MAX_FILE + 2**20
 
 PLANS = {
     # The statements look up rows by their keys: a new plan each time would be the same.
@@ -131,7 +129,7 @@ def create_app(settings: Settings, client: MemoryClient | None = None) -> Starle
         metrics=metrics,
         answer=answer,
         max_body=MAX_BODY,
-        limits={"/resources": MAX_UPLOAD},
+        limits={"/resources": MAX_JSON},
         lifespan=lifespan,
     )
 

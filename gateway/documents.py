@@ -42,6 +42,10 @@ class Unreadable(Exception):
     """The file cannot be read; the message is for its owner."""
 
 
+class Blank(Unreadable):
+    """A text file with nothing but white space."""
+
+
 def chunks(file: bytes, kind: str, charset: str | None = None) -> list[str]:
     """The text of a file in parts of at most 2,000 characters; raises `Unreadable`."""
     return split_text(text_of(file, kind, charset), LONGEST_CHUNK)
@@ -60,6 +64,13 @@ def text_of(file: bytes, kind: str, charset: str | None = None) -> str:
 
 
 def _read_text(file: bytes, charset: str | None) -> str:
+    text = _decoded(file, charset)
+    if not text.strip():
+        raise Blank("The file is blank.")
+    return text
+
+
+def _decoded(file: bytes, charset: str | None) -> str:
     for mark, encoding in (
         (codecs.BOM_UTF8, "utf-8-sig"),
         (codecs.BOM_UTF32_LE, "utf-32"),
@@ -240,7 +251,7 @@ def main() -> None:
             found, _ = redact(found)
         answer: dict[str, Any] = {"chunks": split_text(found, LONGEST_CHUNK)}
     except Unreadable as error:
-        answer = {"error": str(error)}
+        answer = {"error": str(error), "is_blank": isinstance(error, Blank)}
     except (MemoryError, RecursionError):
         answer = {"error": str(_too_large())}
     json.dump(answer, sys.stdout)

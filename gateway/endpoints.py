@@ -26,7 +26,7 @@ from gateway.credentials import (
 )
 from gateway.deletion import Deletion
 from gateway.document import openapi
-from gateway.errors import BadRequest, Forbidden, NotFound, Unauthorized, Unavailable
+from gateway.errors import BadRequest, Forbidden, NotFound, TooLarge, Unauthorized, Unavailable
 from gateway.export import Export
 from gateway.flush import Flush
 from gateway.kinds import charset_of
@@ -149,18 +149,23 @@ class Endpoints:
         refuse_in_url(request.scope)
         if request.headers.get("content-type", "").lower().startswith("multipart/"):
             return await self._upload_form(request)
-        fields = await _object(request)
+        fields = wire.read_object(await _text_upload(request))
         given = await self._given(request.scope, fields)
         user = await self._users.authenticate(given)
         asked = wire.read(wire.TextUpload, fields)
         text = asked.text.encode()
-        kind = asked.content_type
-        if kind is None and asked.filename is None:
-            kind = "text/plain"
         with tempfile.TemporaryFile() as file:
             file.write(text)
             file.flush()
-            upload = Upload(file, len(text), asked.filename, kind, "utf-8", asked.title)
+            upload = Upload(
+                "text",
+                file,
+                len(text),
+                asked.filename,
+                asked.content_type,
+                "utf-8",
+                asked.title,
+            )
             return await self._keep(given, user, asked, upload)
 
     async def list_resources(self, request: Request) -> Response:
@@ -222,7 +227,13 @@ class Endpoints:
             named = wire.read(wire.FileNames, names)
             kind = named.content_type
             upload = Upload(
-                file.file, file.size or 0, named.filename, kind, charset_of(kind), asked.title
+                "file",
+                file.file,
+                file.size or 0,
+                named.filename,
+                kind,
+                charset_of(kind),
+                asked.title,
             )
             return await self._keep(given, user, asked, upload)
         finally:
@@ -243,6 +254,20 @@ class Endpoints:
 async def _object(request: Request) -> dict[str, Any]:
     refuse_in_url(request.scope)
     return wire.read_object(await request.body())
+
+
+async def _text_upload(request: Request) -> bytes:
+    """The body of a JSON upload; `TooLarge` once it is too large even without its escapes.
+
+    Its Content-Length cannot tell: \\uXXXX takes six bytes, and may stand for one.
+    """
+    chunks, size = [], 0
+    async for chunk in request.stream():
+        chunks.append(chunk)
+        size += len(chunk) - 4 * chunk.count(b"\\u") - chunk.count(b"\\")
+        if size > MAX_FORM:
+            raise TooLarge(f"body: must be at most {MAX_FORM} bytes, not counting JSON escapes")
+    return b"".join(chunks)
 
 
 def _fields(form: FormData) -> dict[str, str]:

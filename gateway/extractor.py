@@ -8,7 +8,7 @@ from typing import IO
 
 import orjson
 
-from gateway.documents import MAX_SECONDS, Unreadable
+from gateway.documents import MAX_SECONDS, Blank, Unreadable
 
 _AT_ONCE = 2
 _LIMIT = 2**27  # of what is read at once from the process
@@ -54,6 +54,6 @@ class Extractor:
             log.warning("a file could not be read", extra={"exit": process.returncode})
             raise Unreadable("Reading the file took too much memory or time.") from None
         if "error" in answer:
-            raise Unreadable(answer["error"])
+            raise (Blank if answer.get("is_blank") else Unreadable)(answer["error"])
         found: list[str] = answer["chunks"]
         return found

@@ -36,11 +36,15 @@ _BY_SUFFIX: Final = {
 _UNKNOWN = ("", "application/octet-stream")
 
 
-def content_type(given: str | None, filename: str | None) -> str:
-    """The content type to go by, without its parameters; `Unsupported` when it is not read."""
+def content_type(given: str | None, filename: str | None, default: str | None = None) -> str:
+    """The content type to go by, without its parameters; `Unsupported` when it is not read.
+
+    `default` is for a file about which neither the type nor the end of the name says anything.
+    """
     kind = (given or "").partition(";")[0].strip().lower()
     if kind in _UNKNOWN:
-        kind = _BY_SUFFIX.get(PurePath(filename or "").suffix.lower(), kind)
+        suffix = PurePath(filename or "").suffix.lower()
+        kind = _BY_SUFFIX.get(suffix, kind) if suffix else default or kind
     if kind not in _BY_TYPE:
         raise Unsupported(
             "file: must be text, Markdown, HTML, JSON, CSV, PDF or DOCX,"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import IO, Any
+from typing import IO, Any, Literal
 from uuid import uuid4
 
 import asyncpg
@@ -17,7 +17,7 @@ import orjson
 from contract import format_time, parse_time
 from gateway import kinds
 from gateway.batch import Batch
-from gateway.documents import Unreadable
+from gateway.documents import Blank, Unreadable
 from gateway.errors import BadRequest, NotFound, TooLarge, Unavailable
 from gateway.extractor import Extractor
 from gateway.flush import Flush
@@ -30,14 +30,18 @@ from postgres.database import Database
 from postgres.errors import StoreUnavailable
 
 MAX_FILE = 25 * 2**20
-MAX_FORM = MAX_FILE + 2**20
+_OTHER_FIELDS = 2**20
+MAX_FORM = MAX_FILE + _OTHER_FIELDS
+# JSON may write every character as \uXXXX.
+MAX_JSON = 6 * MAX_FILE + _OTHER_FIELDS
 _PATIENCE_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file, and what was said about it."""
+    """A file, and what the request says about it; `part` is where the request has it."""
 
+    part: Literal["file", "text"]
     file: IO[bytes] = field(repr=False)
     size: int
     filename: str | None
@@ -70,11 +74,12 @@ class Resources:
         self, user: User, place: Request, upload: Upload
     ) -> tuple[int, dict[str, Any]]:
         """The resource of a file, with the status to answer: the same file is the same resource."""
-        kind = kinds.content_type(upload.content_type, upload.filename)
+        default = "text/plain" if upload.part == "text" else None
+        kind = kinds.content_type(upload.content_type, upload.filename, default)
         if upload.size == 0:
-            raise BadRequest.about("file", "must not be empty")
+            raise BadRequest.about(upload.part, "must not be empty")
         if upload.size > MAX_FILE:
-            raise TooLarge(f"file: must be at most {MAX_FILE} bytes")
+            raise TooLarge(f"{upload.part}: must be at most {MAX_FILE} bytes")
         sha256 = await asyncio.to_thread(_sha256, upload.file)
         known = await self._find_same(user, place, sha256)
         is_known = known is not None
@@ -133,6 +138,8 @@ class Resources:
             chunks = await self._extractor.chunks(
                 upload.file, kinds.format_of(kind), upload.charset
             )
+        except Blank:
+            raise BadRequest.about(upload.part, "must not be blank") from None
         except Unreadable as error:
             self._numbers.resources.labels("failed").inc()
             return [], str(error)
