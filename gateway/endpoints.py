@@ -1,8 +1,8 @@
 """The endpoints: who asks, what for, and what is answered."""
 
 import tempfile
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ParamSpec, TypeVar
 from urllib.parse import unquote_to_bytes
 
 import orjson
@@ -43,6 +43,9 @@ from serving.body import check_length
 
 VERSION = "1.0.0"
 _MOST_FORM_FIELDS = 20
+
+Arguments = ParamSpec("Arguments")
+Asked = TypeVar("Asked")
 
 
 class Endpoints:
@@ -116,17 +119,19 @@ class Endpoints:
 
     async def search(self, scope: Scope, fields: dict[str, Any]) -> dict[str, Any]:
         given = await self._given(scope, fields)
-        found = await self._search.search(given, wire.read(wire.SearchRequest, fields))
-        return {"results": found}
+        asked = await self._read(given, wire.read, wire.SearchRequest, fields)
+        return {"results": await self._search.search(given, asked)}
 
     async def add(self, scope: Scope, fields: dict[str, Any]) -> dict[str, Any]:
         given = await self._given(scope, fields)
-        asked = read_addition(fields)
-        return await self._messages.add(given, asked, header(scope, b"idempotency-key"))
+        asked = await self._read(given, read_addition, fields)
+        key = await self._read(given, header, scope, b"idempotency-key")
+        return await self._messages.add(given, asked, key)
 
     async def flush(self, scope: Scope, fields: dict[str, Any]) -> dict[str, Any]:
         given = await self._given(scope, fields)
-        return await self._flush.flush(given, wire.read(wire.FlushRequest, fields))
+        asked = await self._read(given, wire.read, wire.FlushRequest, fields)
+        return await self._flush.flush(given, asked)
 
     async def edit(self, request: Request) -> Response:
         user, fields = await self._user_and_fields(request)
@@ -189,6 +194,20 @@ class Endpoints:
             return credentials(scope, fields)
         except Unauthorized:
             await self._users.authenticate(NOBODY)
+            raise
+
+    async def _read(
+        self,
+        given: Credentials,
+        read: Callable[Arguments, Asked],
+        *arguments: Arguments.args,
+        **options: Arguments.kwargs,
+    ) -> Asked:
+        """What `read` returns. Whoever has a wrong key is not told what else is wrong."""
+        try:
+            return read(*arguments, **options)
+        except BadRequest:
+            await self._users.authenticate(given)
             raise
 
     async def _user_and_fields(self, request: Request) -> tuple[User, dict[str, Any]]:

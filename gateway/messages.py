@@ -68,8 +68,8 @@ class Messages:
         if idempotency_key is None:
             duplicates = await self._add(given, request)
         else:
-            key = _checked(idempotency_key)
             user = await self._users.authenticate(given)
+            key = _checked(idempotency_key)
             duplicates = await self._add_once(self._prepare(user, request), key)
         return {
             "status": "accumulated",

@@ -154,13 +154,17 @@ class Resources:
         lock = self._lock("resource " + orjson.dumps(same).decode())
         await connection.execute("SELECT pg_advisory_xact_lock($1)", lock)
         where = (user.id, place.app_id, place.project_id)
+        title = self._redacted(read.upload.title or read.upload.filename)
+        names = (title, self._redacted(read.upload.filename), read.kind)
         known = await connection.fetchrow(load("find_same_file"), *where, read.sha256)
         if known is not None:
             if known["error"] is None:
                 return True  # of an upload at the same time
             name = resource_session(user.user_id, known["resource_id"])
             session, at = known["session"], known["created_at"]
-            await connection.execute(load("retry_resource"), session, len(read.chunks), read.error)
+            await connection.execute(
+                load("retry_resource"), session, *names, len(read.chunks), read.error
+            )
         else:
             resource_id = new_resource_id()
             name = resource_session(user.user_id, resource_id)
@@ -175,16 +179,13 @@ class Resources:
                 *where,
                 resource_id,
                 read.sha256,
-                self._redacted(read.upload.title or read.upload.filename),
-                self._redacted(read.upload.filename),
-                read.kind,
+                *names,
                 read.upload.size,
                 len(read.chunks),
                 read.error,
             )
         if read.chunks:
             batch = Batch(uuid4(), SessionName(user.user_id, *where[1:], name))
-            title = self._redacted(read.upload.title or read.upload.filename)
             batch.add_chunks(read.chunks, at, title)
             await connection.execute(
                 load("take_batch"), session, batch.id, [], at, *batch.arguments(), timeout=60

@@ -174,6 +174,21 @@ async def test_ruling_22_what_cannot_be_read_is_reported(ann: Person, what: str)
     assert (await ann.delete(f"/resources/{made['resource_id']}")).status_code == 204
 
 
+async def test_ruling_22_a_file_that_is_read_at_last_has_the_name_and_type_it_was_read_by(
+    ann: Person,
+) -> None:
+    failed = checked(await ann.upload_file("tea.pdf", b"Green tea", title="Broken"), 201)
+    again = checked(await ann.upload_file("tea.txt", b"Green tea"), 200)
+    assert again == failed | {
+        "status": "extracted",
+        "title": "tea.txt",
+        "filename": "tea.txt",
+        "content_type": "text/plain",
+        "chunk_count": 1,
+        "error": None,
+    }
+
+
 async def test_ruling_22_a_file_that_unpacks_without_end_is_reported(ann: Person) -> None:
     made = checked(await ann.upload_file("a.pdf", files.pdf_bomb()), 201)
     assert made["status"] == "failed"
