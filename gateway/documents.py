@@ -93,7 +93,7 @@ def _decoded(file: bytes, charset: str | None) -> str:
 def _decode(file: bytes, encoding: str) -> str:
     try:
         return file.decode(encoding)
-    except (UnicodeDecodeError, LookupError):
+    except (UnicodeError, LookupError):
         raise Unreadable("The file is not text in a known encoding.") from None
 
 

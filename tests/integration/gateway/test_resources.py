@@ -174,6 +174,16 @@ async def test_ruling_22_what_cannot_be_read_is_reported(ann: Person, what: str)
     assert (await ann.delete(f"/resources/{made['resource_id']}")).status_code == 204
 
 
+@pytest.mark.parametrize("charset", ["nonsense", "undefined", "idna", "rot13", "utf-16"])
+async def test_ruling_22_a_charset_that_does_not_fit_is_reported(ann: Person, charset: str) -> None:
+    content = b"xn--\xff.."
+    made = checked(await ann.upload_file("a.txt", content, f"text/plain; charset={charset}"), 201)
+    assert (made["status"], made["error"]) == (
+        "failed",
+        "The file is not text in a known encoding.",
+    )
+
+
 async def test_ruling_22_a_file_that_is_read_at_last_has_the_name_and_type_it_was_read_by(
     ann: Person,
 ) -> None:
