@@ -1,4 +1,4 @@
-"""The endpoints: who asks, what for, and what is answered."""
+"""The endpoints: each authenticates the caller, reads the request and responds."""
 
 import tempfile
 from collections.abc import Callable, Mapping
@@ -49,7 +49,7 @@ Asked = TypeVar("Asked")
 
 
 class Endpoints:
-    """Each method answers one endpoint; `search`, `add` and `flush` by way of `gateway.calls`."""
+    """One method per endpoint; `search`, `add` and `flush` are called by `gateway.calls`."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Endpoints:
         self._models = models
 
     async def health(self, _request: Request) -> Response:
-        """Always 200: a gateway without its plugin still takes messages."""
+        """Always 200: a gateway without its plugin still accepts messages."""
         database, backend = await self._database.is_up(), await self._plugin.is_up()
         return _json(
             {
@@ -189,7 +189,7 @@ class Endpoints:
         return _deleted(await self._deletion.delete_resource(user, place, _resource_id(request)))
 
     async def _given(self, scope: Scope, fields: Mapping[str, Any]) -> Credentials:
-        """The credentials of a request; `Unauthorized` takes as long as for a wrong key."""
+        """The credentials of a request. Refusing missing ones takes as long as for a wrong key."""
         try:
             return credentials(scope, fields)
         except Unauthorized:
@@ -203,7 +203,7 @@ class Endpoints:
         *arguments: Arguments.args,
         **options: Arguments.kwargs,
     ) -> Asked:
-        """What `read` returns. Whoever has a wrong key is not told what else is wrong."""
+        """What `read` returns. A wrong key is refused before a bad request is reported."""
         try:
             return read(*arguments, **options)
         except BadRequest:
@@ -211,12 +211,12 @@ class Endpoints:
             raise
 
     async def _user_and_fields(self, request: Request) -> tuple[User, dict[str, Any]]:
-        """The user that the credentials belong to, and the fields of the body."""
+        """The authenticated user and the fields of the body."""
         fields = await _object(request)
         return await self._users.authenticate(await self._given(request.scope, fields)), fields
 
     async def _named_user(self, request: Request) -> User:
-        """The user in the path, if it is the one who asks, or an admin with a token asks."""
+        """The user in the path, if the caller is that user or an admin with a token."""
         refuse_in_url(request.scope)
         name = request.path_params["user_id"]
         if scheme_of(request.scope) == "bearer":
@@ -264,7 +264,7 @@ class Endpoints:
         try:
             status, resource = await self._resources.upload(user, place, upload)
         except NotFound:
-            # Deleted while its file was read. If the user was, nobody is told what there was.
+            # Deleted while the file was read. If the user was deleted, too, the response is 401.
             await self._users.authenticate(given)
             raise
         return _json(resource, status)
@@ -276,9 +276,9 @@ async def _object(request: Request) -> dict[str, Any]:
 
 
 async def _text_upload(request: Request) -> bytes:
-    """The body of a JSON upload; `TooLarge` once it is too large even without its escapes.
+    """The body of a JSON upload; `TooLarge` if it is too large even without its escapes.
 
-    Its Content-Length cannot tell: \\uXXXX takes six bytes, and may stand for one.
+    The Content-Length cannot tell, because \\uXXXX takes six bytes and may stand for one.
     """
     chunks, size = [], 0
     async for chunk in request.stream():
@@ -299,7 +299,7 @@ def _fields(form: FormData) -> dict[str, str]:
 
 
 def _user_id(request: Request) -> str:
-    """The user in the path; `NotFound` for what cannot be one."""
+    """The user in the path; `NotFound` if it is not a valid user id."""
     name: str = request.path_params["user_id"]
     if not wire.is_user_id(name):
         raise NotFound("this user does not exist")
@@ -307,7 +307,7 @@ def _user_id(request: Request) -> str:
 
 
 def _session_id(request: Request) -> str:
-    """The session in the path; `BadRequest` for bytes that only a replacement could stand for."""
+    """The session in the path; `BadRequest` if it is not UTF-8."""
     try:
         unquote_to_bytes(request.scope["raw_path"]).decode()
     except UnicodeDecodeError:
@@ -317,7 +317,7 @@ def _session_id(request: Request) -> str:
 
 
 def _resource_id(request: Request) -> str:
-    """The resource in the path; `NotFound` for what cannot be one."""
+    """The resource in the path; `NotFound` if it is not a valid resource id."""
     name: str = request.path_params["resource_id"]
     if not is_resource_id(name):
         raise NotFound("this resource does not exist")

@@ -1,4 +1,4 @@
-"""`GET /users/{user_id}/export`: all that is kept of a user, one JSON object a line.
+"""`GET /users/{user_id}/export`: everything stored about a user, one JSON object per line.
 
 The last line is `{"type": "end", …}`: an export without it was cut off.
 """
@@ -30,7 +30,7 @@ _LOST = "the memory plugin no longer has them"
 
 
 class Export:
-    """The lines of one export. Sessions in the order in which they were made."""
+    """The lines of one export; sessions are in order of creation."""
 
     def __init__(self, database: Database, plugin: Plugin, user: User) -> None:
         self._database = database
@@ -61,12 +61,12 @@ class Export:
         yield orjson.dumps(end) + b"\n"
 
     async def _let_complete(self) -> None:
-        """Wait a moment for flushes that have answered: until they are complete, messages stay.
+        """Wait briefly for flushes that have responded but not yet dropped their messages.
 
-        What takes longer is one that is still under way, or waits for the plugin.
+        One that takes longer is still running, or is waiting for the plugin.
         """
         for _ in range(_LOOKS):
-            if not await self._database.fetchval(load("is_behind"), self._user.id):
+            if not await self._database.fetchval(load("has_open_batches"), self._user.id):
                 return
             await asyncio.sleep(_PAUSE_SECONDS)
 
@@ -126,7 +126,7 @@ class Export:
             yield self._line("memory", memory)
 
     async def _count_missing(self, ids: list[UUID], reason: str) -> None:
-        """Count the memories that were not found, unless they were deleted meanwhile."""
+        """Count the memories that were not found and have not been deleted meanwhile."""
         count = await self._database.fetchval(load("count_memories"), ids) if ids else 0
         if count:
             self._missing += count

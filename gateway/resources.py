@@ -39,7 +39,7 @@ _PATIENCE_SECONDS = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file, and what the request says about it; `part` is where the request has it."""
+    """A file and what the request says about it; `part` is the field that holds it."""
 
     part: Literal["file", "text"]
     file: IO[bytes] = field(repr=False)
@@ -73,7 +73,7 @@ class Resources:
     async def upload(
         self, user: User, place: Request, upload: Upload
     ) -> tuple[int, dict[str, Any]]:
-        """The resource of a file, with the status to answer: the same file is the same resource."""
+        """The status code and the resource. The same file is always the same resource."""
         default = "text/plain" if upload.part == "text" else None
         kind = kinds.content_type(upload.content_type, upload.filename, default)
         if upload.size == 0:
@@ -85,7 +85,7 @@ class Resources:
         is_known = known is not None
         if known is None or known["error"] is not None:
             chunks, error = await self._read(upload, kind)
-            # A user or a resource that is deleted in this moment is not there to be referred to.
+            # The user or the resource may be deleted at this moment.
             with suppress(asyncpg.ForeignKeyViolationError):
                 async with self._database.transaction() as connection:
                     is_known = await self._keep(
@@ -93,7 +93,7 @@ class Resources:
                     )
             known = await self._find_same(user, place, sha256)
         if known is not None and known["is_pending"]:
-            await self._bring(known["session"])
+            await self._deliver(known["session"])
             known = await self._find_same(user, place, sha256)
         if known is None:
             raise NotFound("the resource was deleted while it was uploaded; upload it again")
@@ -149,7 +149,7 @@ class Resources:
     async def _keep(
         self, connection: asyncpg.Connection, user: User, place: Request, read: "_Read"
     ) -> bool:
-        """Keep what came of a file; True when it is the resource of an earlier upload."""
+        """Store what was read; True if the file was uploaded before."""
         same = [user.user_id, place.app_id, place.project_id, read.sha256.hex()]
         lock = self._lock("resource " + orjson.dumps(same).decode())
         await connection.execute("SELECT pg_advisory_xact_lock($1)", lock)
@@ -159,7 +159,7 @@ class Resources:
         known = await connection.fetchrow(load("find_same_file"), *where, read.sha256)
         if known is not None:
             if known["error"] is None:
-                return True  # of an upload at the same time
+                return True  # uploaded concurrently
             name = resource_session(user.user_id, known["resource_id"])
             session, at = known["session"], known["created_at"]
             await connection.execute(
@@ -192,8 +192,8 @@ class Resources:
             )
         return known is not None
 
-    async def _bring(self, session: int) -> None:
-        """Write the chunks to the plugin, as long as the caller can be kept waiting."""
+    async def _deliver(self, session: int) -> None:
+        """Write the chunks to the plugin; if it takes long, continue in the background."""
         task = asyncio.create_task(self._flush.run(session, take=False))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
@@ -207,7 +207,7 @@ class Resources:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A file with what came of it: its chunks, or why there are none."""
+    """A file that was read: its chunks, or why there are none."""
 
     upload: Upload
     kind: str

@@ -1,5 +1,5 @@
--- The text is only here while the plugin does not have it. Memories whose messages are still here are
--- left out: the export has the messages.
+-- The text is NULL once the plugin has it. Memories whose messages are still stored are left out,
+-- because the export contains the messages.
 SELECT memory.id, memory.type, memory.created_at, memory.edited_at, memory.extra::text, memory.text
 FROM memories AS memory
 WHERE
