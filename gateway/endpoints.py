@@ -39,7 +39,7 @@ from gateway.resources import MAX_FORM, Resources, Upload
 from gateway.search import Search
 from gateway.users import User, Users
 from postgres.database import Database
-from serving.body import check_length
+from serving.body import limited
 
 VERSION = "1.0.0"
 _MOST_FORM_FIELDS = 20
@@ -228,9 +228,11 @@ class Endpoints:
         return user
 
     async def _upload_form(self, request: Request) -> Response:
-        check_length(request.scope["headers"], MAX_FORM)
+        receive = limited(request.scope["headers"], request.receive, MAX_FORM)
         try:
-            form = await request.form(max_files=1, max_fields=_MOST_FORM_FIELDS)
+            form = await Request(request.scope, receive).form(
+                max_files=1, max_fields=_MOST_FORM_FIELDS
+            )
         except MultiPartException as error:
             raise BadRequest.about("form", str(error.message)) from None
         try:

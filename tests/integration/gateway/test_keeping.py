@@ -317,6 +317,18 @@ async def test_ruling_28_a_form_is_limited_to_a_file_and_its_fields(ann: Person)
     }
     answer = await ann.http.post("/resources", content=b"--x", headers=stated)
     assert checked(answer, 413)["code"] == "too_large"
+    read = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal read
+        yield b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
+        while True:
+            read += 65_536
+            yield b" " * 65_536
+
+    del stated["Content-Length"]
+    checked(await ann.http.post("/resources", content=endless(), headers=stated), 413)
+    assert read <= 26 * 2**20 + 2 * 65_536
 
 
 async def test_ruling_28_a_body_of_almost_8_mib_is_read(ann: Person) -> None:
