@@ -209,9 +209,9 @@ class PageRequest(Request):
         return value
 
 
-def read_object(body: bytes) -> dict[str, Any]:
+def read_object(body: bytes | bytearray) -> dict[str, Any]:
     """The JSON object of a body; an empty body is an empty object."""
-    if not body.strip():
+    if not body or body.isspace():
         return {}
     try:
         value = orjson.loads(body)
@@ -219,7 +219,7 @@ def read_object(body: bytes) -> dict[str, Any]:
         # orjson rejects a lone surrogate without saying where. The slower parser accepts it, and
         # validation names the field.
         try:
-            value = load_json(body)
+            value = load_json(bytes(body))
         except contract.BadRequest as error:
             raise BadRequest(error.message, details=error.details) from None
     if not isinstance(value, dict):
