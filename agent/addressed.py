@@ -34,14 +34,14 @@ _PATTERNS = {
         rf"\b(?:hide|conceal|keep) (?:this|it|that)(?: secret| hidden)? from {_USER}",
         rf"\bwithout (?:telling|informing|asking|notifying) {_USER}",
     ),
-    "it holds a token of a chat template": (
+    "it contains a token of a chat template": (
         r"<\|[^|<>\s]{1,40}\|>",
         r"\[/?inst\]",
         r"<</?sys>>",
         r"</?(?:start|end)_of_turn>",
         r"</?(?:system|assistant|tool_call|function_call)>",
     ),
-    "it passes for a system prompt": (
+    "it looks like a system prompt": (
         r"\bsystem (?:prompt|instructions?) ?:",
         r"\b(?:new|updated|revised) (?:system )?instructions? ?:",
     ),

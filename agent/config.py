@@ -11,7 +11,7 @@ Mode = Literal["curated", "memory_gateway", "hybrid"]
 
 @dataclass(frozen=True)
 class GatewayConfig:
-    """The gateway's address, our key and user there, and what is searched."""
+    """The gateway's address, our user and key there, and what to search."""
 
     base_url: str
     user_id: str

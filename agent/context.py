@@ -1,4 +1,4 @@
-"""Puts the messages for the model together."""
+"""Assembles the messages for the model."""
 
 from collections.abc import Sequence
 

@@ -1,8 +1,8 @@
-"""What can go wrong here. The roots are separate, because different people handle them.
+"""What can go wrong. There is no common base class, because different people handle each error.
 
     ConfigError            the configuration is invalid: the operator edits it
-    MemoryGatewayError     a call of the gateway failed: recorded, and the run continues
-    CuratedMemoryError     a change of MEMORY.md or USER.md was refused: the model reads why
+    MemoryGatewayError     a call to the gateway failed: it is recorded, and the run continues
+    CuratedMemoryError     a change to MEMORY.md or USER.md was refused: the model reads why
     └── CuratedMemoryFull  it would exceed the limit: the model is shown the entries, to merge them
     ProviderError          the model's server failed: the run ends with `error`
     SessionStoreError      the session database cannot be read or written: the run raises it
@@ -27,7 +27,7 @@ class _CallError(Exception):
 
 
 class MemoryGatewayError(_CallError):
-    """A call of the gateway failed. `status_code` is None when no response came."""
+    """A call to the gateway failed. `status_code` is None when no response came."""
 
     def __init__(self, operation: str, category: str, status_code: int | None = None) -> None:
         super().__init__(operation, category, status_code)
@@ -44,7 +44,7 @@ class CuratedMemoryError(Exception):
 
 
 class CuratedMemoryFull(CuratedMemoryError):
-    """The change would make the file longer than it may be."""
+    """The change would make the file exceed its limit."""
 
 
 class ProviderError(_CallError):

@@ -1,4 +1,4 @@
-"""The three calls of a memory gateway."""
+"""The three calls to a memory gateway."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Drops characters that a person does not see and a model still reads."""
+"""Drops characters that people do not see but models read."""
 
 import re
 
@@ -9,8 +9,8 @@ _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
 )
-# Persian and emoji need a joiner between two letters. More than one in a row says nothing to a
-# reader, but a message can be hidden in them.
+# Persian and emoji need a joiner between two characters. Several in a row mean nothing to a reader,
+# but could hide a message.
 _OTHER = r"[^\x00-\x7f\u200c\u200d]"
 _JOINER = re.compile(rf"(?<={_OTHER})([\u200c\u200d])(?={_OTHER})|[\u200c\u200d]")
 

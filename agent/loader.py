@@ -1,4 +1,4 @@
-"""Builds an agent from its configuration. After a change of the configuration, load again."""
+"""Builds an agent from its configuration. After a change to the configuration, load it again."""
 
 import logging
 import time

@@ -17,7 +17,7 @@ _PATIENCE = 30.0  # seconds; a change takes milliseconds, unless its process is 
 def split(text: str) -> list[str]:
     """The entries of a file, without the blank lines around them."""
     parts: list[list[str]] = [[]]
-    # Editors on Windows begin a file with U+FEFF; it belongs to no entry.
+    # Some editors start a file with U+FEFF, which is not part of an entry.
     for line in text.removeprefix("\ufeff").split("\n"):
         if line.strip() == SEPARATOR:
             parts.append([])

@@ -42,7 +42,7 @@ class MemoryService:
         return MemorySnapshot(memory=self.shown("memory"), user=self.shown("user"))
 
     def shown(self, target: str) -> tuple[str, ...]:
-        """The entries for the model, without hidden characters and without orders to the model."""
+        """The entries for the model, without hidden characters and instructions to the model."""
         try:
             entries = self.store.entries(target)
         except CuratedMemoryError as error:

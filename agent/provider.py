@@ -9,7 +9,7 @@ from agent.texts import Message
 
 @dataclass(frozen=True)
 class ToolCall:
-    """The model asks for a tool."""
+    """A call of a tool that the model requests."""
 
     id: str
     name: str
@@ -18,7 +18,7 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class ProviderReply:
-    """With `tool_calls` the model waits for their answers; without, `text` is its answer."""
+    """With `tool_calls`, the model waits for their results; without, `text` is its answer."""
 
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()

@@ -11,7 +11,7 @@ from agent.texts import RECALL_LABEL, Message
 
 _MOST_CHARACTERS = 4000
 _FIELDS = ("id", "session_id", "text", "source_scope", "resource_uri")
-# JSON escapes the line breaks below U+0020 itself. Half surrogate pairs cannot be sent as UTF-8.
+# JSON itself escapes the line breaks below U+0020. Lone surrogates cannot be sent as UTF-8.
 _TO_ESCAPE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
@@ -22,7 +22,7 @@ def usable(results: Iterable[Any], config: GatewayConfig) -> list[dict[str, Any]
 
 
 def recall_message(results: Iterable[dict[str, Any]]) -> Message:
-    """The label, then one line of JSON per result: no text can begin a line of its own."""
+    """The label, then one line of JSON per result: no text can start a new line."""
     lines = [_line(result) for result in results]
     return {"role": "user", "content": "\n".join([RECALL_LABEL, *lines])}
 

@@ -187,7 +187,7 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
 
 
 def _storable(text: str) -> str:
-    """Halves of surrogate pairs cannot be stored as UTF-8."""
+    """Lone surrogates cannot be stored as UTF-8."""
     return text.encode("utf-8", "replace").decode()
 
 

@@ -8,7 +8,7 @@ from agent.arguments import InvalidArguments, check
 
 
 class Tool(Protocol):
-    """`parameters` is a JSON schema of an object; the arguments of `run` fit it."""
+    """`parameters` is the JSON schema of an object; `run` gets arguments that match it."""
 
     name: str
     description: str
@@ -25,7 +25,7 @@ class ToolRegistry:
 
     def register(self, tool: Tool) -> None:
         if tool.name in self._tools:
-            raise ValueError(f"there is a tool {tool.name} already")
+            raise ValueError(f"the tool {tool.name} is already registered")
         self._tools[tool.name] = tool
 
     def names(self) -> list[str]:
@@ -51,7 +51,7 @@ class ToolRegistry:
             answer = await self._answer(name, arguments)
             return json.dumps(answer, ensure_ascii=False, allow_nan=False)
         except Exception as error:  # noqa: BLE001 - the model gets the error and can do something else
-            return _refused(f"The tool {name} failed: {error or type(error).__name__}")
+            return _refused(f"The tool {name} failed: {str(error) or type(error).__name__}")
 
     async def _answer(self, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         tool = self._tools.get(name)

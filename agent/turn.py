@@ -59,8 +59,8 @@ class Turn:
             return error
         except TimeoutError:
             return ProviderError("timeout")
-        except Exception as error:  # noqa: BLE001 - a provider of others may raise anything
-            # Not its text, which may contain the request.
+        except Exception as error:  # noqa: BLE001 - a third-party provider may raise anything
+            # Its text is not logged, because it may contain the request.
             logger.warning("the provider raised %s", type(error).__name__)
             return ProviderError("provider_error")
         if reply.reasoning:

@@ -1,7 +1,7 @@
 """One request with a JSON answer, and its outcome.
 
-Failures come back as values, not as exceptions: an exception of the HTTP library contains the
-request, and so would a new one raised while it is handled.
+Failures are returned as values: exceptions of the HTTP library contain the request, and so would
+any exception raised while handling them.
 """
 
 import asyncio
@@ -96,7 +96,7 @@ class Wire:
             outcome = Outcome("timeout")
         except httpx.DecodingError:
             outcome = Outcome("invalid_response")
-        except Exception:  # noqa: BLE001 - any exception of a transport holds the request
+        except Exception:  # noqa: BLE001 - exceptions of a transport contain the request
             outcome = Outcome("connection")
         logger.debug("%s %s: %s, status %s", method, url, outcome.category, outcome.status_code)
         return outcome
@@ -128,7 +128,7 @@ def _parsed(raw: bytes, status: int) -> Outcome:
 
 
 def _encoded(body: Mapping[str, Any]) -> bytes:
-    """ASCII, so that half a surrogate pair in a prompt can be sent and left to the server."""
+    """ASCII, so that a lone surrogate in a prompt can be sent; the server decides about it."""
     kind: type[Exception]
     try:
         return json.dumps(body, allow_nan=False).encode()

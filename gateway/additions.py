@@ -1,7 +1,7 @@
-"""What `POST /memories/add` asks for.
+"""The body of `POST /memories/add`.
 
-Most requests are plain, which a few comparisons tell. The rules are those of `wire.AddRequest`,
-which judges what is not plain, and says what is wrong with it.
+Most requests are plain, and a few comparisons are enough to accept them. All others are validated
+by `wire.AddRequest`, which has the same rules and reports what is wrong.
 """
 
 from typing import Any, NamedTuple, get_args
@@ -23,7 +23,7 @@ class Said(NamedTuple):
 
 
 class Addition(NamedTuple):
-    """Messages, and the session that they belong to."""
+    """Messages and their session."""
 
     app_id: str
     project_id: str
@@ -32,12 +32,12 @@ class Addition(NamedTuple):
 
 
 def read_addition(fields: dict[str, Any]) -> Addition:
-    """The fields of a body as a request, or `BadRequest` that names the field."""
+    """Validate a body; `BadRequest` names the field."""
     return plain_addition(fields) or _any_addition(fields)
 
 
 def plain_addition(fields: dict[str, Any]) -> Addition | None:
-    """The request, if it is certain to be valid without a closer look."""
+    """The request, if it is plain and valid; None if it needs full validation."""
     app_id, project_id = fields.get("app_id", "default"), fields.get("project_id", "default")
     session_id, given = fields.get("session_id"), fields.get("messages")
     if (

@@ -27,7 +27,7 @@ from gateway.messages import Messages
 from gateway.metrics import Numbers
 from gateway.models import Models
 from gateway.plugin import Plugin
-from gateway.resources import MAX_FILE, Resources
+from gateway.resources import MAX_JSON, Resources
 from gateway.schema import SCHEMA
 from gateway.search import Search
 from gateway.settings import Settings
@@ -44,26 +44,24 @@ from serving.metrics import Metrics, metrics_route
 
 NAME = "memory-gateway"
 MAX_BODY = 8 * 2**20
-# The file and what JSON adds, in which a character may take two. A form is limited once it is seen.
-MAX_UPLOAD = 2 * MAX_FILE + 2**20
 
 PLANS = {
-    # The statements look up rows by their keys: a new plan each time would be the same.
+    # Statements look up rows by key, so planning again would give the same plan.
     "plan_cache_mode": "force_generic_plan",
-    # A flush leaves dead entries in the indexes. A plain scan marks them and stops at what it looks
-    # for; a bitmap reads them all, more at every flush of a long chat.
+    # Every flush leaves dead index entries. A plain index scan marks them and stops early; a bitmap
+    # scan reads them all, and more with every flush of a long chat.
     "enable_bitmapscan": "off",
-    # What is looked up often is in memory. With the default, meant for disks that turn, all of a
-    # thousand rows are read for a dozen of them.
+    # Most rows are cached. The default assumes spinning disks, and would read a thousand rows to
+    # find a dozen.
     "random_page_cost": "1.1",
 }
 _CODES = {413: "too_large", 429: "too_many_requests"}
 
 
 def create_app(settings: Settings, client: MemoryClient | None = None) -> Starlette:
-    """The gateway on the database and the plugin of the settings; the schema is up to date.
+    """The gateway for these settings. The schema of the database must be up to date.
 
-    `client` is a client of the plugin to use instead of one that the settings make.
+    `client` replaces the client of the plugin that the settings name.
     """
     metrics = Metrics("memory_gateway")
     numbers = Numbers(metrics)
@@ -131,7 +129,7 @@ def create_app(settings: Settings, client: MemoryClient | None = None) -> Starle
         metrics=metrics,
         answer=answer,
         max_body=MAX_BODY,
-        limits={"/resources": MAX_UPLOAD},
+        limits={"/resources": MAX_JSON},
         lifespan=lifespan,
     )
 
@@ -139,10 +137,10 @@ def create_app(settings: Settings, client: MemoryClient | None = None) -> Starle
 def _routes(endpoints: Endpoints) -> list[Route]:
     def route(method: str, path: str, endpoint: Any) -> Route:
         it = Route(path, endpoint, methods=[method])
-        it.methods = {method}  # Starlette lets HEAD in with GET
+        it.methods = {method}  # Starlette adds HEAD to GET
         return it
 
-    # Load balancers ask with HEAD.
+    # Load balancers send HEAD.
     health = Route("/health", endpoints.health)
 
     return [
@@ -151,7 +149,7 @@ def _routes(endpoints: Endpoints) -> list[Route]:
         route("POST", "/memories/flush", Call(endpoints.flush)),
         route("PATCH", "/memories/{id}", endpoints.edit),
         route("DELETE", "/memories/{id}", endpoints.delete_memory),
-        # A session may have a slash in its name.
+        # The name of a session may contain a slash.
         route("DELETE", "/sessions/{session_id:path}", endpoints.delete_session),
         route("POST", "/resources", endpoints.upload),
         route("GET", "/resources", endpoints.list_resources),
@@ -167,7 +165,7 @@ def _routes(endpoints: Endpoints) -> list[Route]:
 
 
 def answer(error: Exception, _scope: Scope) -> Response | None:
-    """The Error envelope for what goes wrong."""
+    """The response to an error, or None if it is not one of ours."""
     match error:
         case GatewayError():
             return _refusal(error.status, error.envelope(), error.headers)

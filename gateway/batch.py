@@ -1,4 +1,4 @@
-"""What a flush makes of messages: the memories of a batch, and the questions for a model."""
+"""What a flush makes from messages: the memories of a batch, and questions for a model."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from language.statements import find_statements
 
 @dataclass(frozen=True, slots=True)
 class NewMemory:
-    """A memory that is to be written, at its place in the batch."""
+    """A memory to be written, and its position in the batch."""
 
     id: UUID
     position: int

@@ -1,6 +1,6 @@
-"""The three calls that an agent makes at every turn, as plain ASGI.
+"""The three calls that an agent makes in every turn, as plain ASGI.
 
-Starlette's Request and Response would cost as much as all the rest that the gateway does for them.
+Starlette's Request and Response would cost as much as everything else the gateway does for them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -15,11 +15,11 @@ from gateway.credentials import refuse_in_url
 from serving.whole import JsonBytes
 
 Handler = Callable[[Scope, dict[str, Any]], Awaitable[Mapping[str, Any]]]
-"""Takes the scope for its headers, and the fields of the body; what it returns is answered."""
+"""Takes the scope, for its headers, and the fields of the body; returns the response body."""
 
 
 class Call:
-    """A JSON object comes, a JSON object goes. Failures are told by the guard around it."""
+    """JSON object in, JSON object out. The guard around it reports failures."""
 
     def __init__(self, handle: Handler) -> None:
         self._handle = handle
@@ -31,7 +31,7 @@ class Call:
 
 
 async def _body(receive: Receive) -> bytes:
-    """The whole body, which the guard keeps within its limit."""
+    """The whole body; the guard limits its size."""
     chunks = []
     while True:
         message = await receive()

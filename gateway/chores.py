@@ -1,4 +1,4 @@
-"""What the gateway does without being asked: finish, flush what is idle, forget what is old."""
+"""Background work: completes flushes and deletions, flushes idle buffers, asks for facts."""
 
 import asyncio
 import logging
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class Chores:
-    """Every worker does them; the locks of the sessions keep two from doing the same."""
+    """Every worker runs them; the session locks keep two from doing the same work."""
 
     def __init__(
         self, database: Database, flush: Flush, deletion: Deletion, facts: LateFacts, idle: float
@@ -61,7 +61,7 @@ class Chores:
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def ask_for_facts(self) -> None:
-        """Ask the language model what is in the turns that were flushed."""
+        """Ask the language model for facts in the turns that were flushed."""
         if not self._facts.is_on:
             return
         while True:
@@ -69,7 +69,7 @@ class Chores:
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def forget_keys(self) -> None:
-        """Drop what was kept for repeated requests two days ago."""
+        """Delete idempotency keys after two days."""
         while True:
             await self._each([None], lambda _: self._database.execute(load("forget_old_keys")))
             await asyncio.sleep(_HOUR)
@@ -81,7 +81,7 @@ class Chores:
             return []
 
     async def _each(self, items: Iterable[Any], work: Callable[[Any], Awaitable[object]]) -> None:
-        """Some at a time; what cannot be done now is tried again in the next round."""
+        """A few at a time; what fails is retried in the next round."""
         gate = asyncio.Semaphore(_AT_ONCE)
 
         async def do(item: Any) -> None:

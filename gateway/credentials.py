@@ -1,4 +1,4 @@
-"""Who a request says it is from: `user_id` and `user_key`, in the body or as HTTP Basic."""
+"""The credentials of a request: `user_id` and `user_key`, in the body or as HTTP Basic."""
 
 import base64
 import binascii
@@ -19,21 +19,21 @@ _FIELDS = ("user_id", "user_key")
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What was given, not yet compared with anything."""
+    """As given in the request, not yet checked."""
 
     user_id: str
     key_sha256: bytes = field(repr=False)
 
 
-# Of a request without any. There is no such user, but to find that out takes the usual time.
+# For a request without credentials. This user does not exist, but the lookup takes the usual time.
 NOBODY = Credentials("", bytes(32))
 
 
 def credentials(scope: Scope, fields: Mapping[str, Any]) -> Credentials:
     """The credentials of a request whose body or form has these fields.
 
-    Raises `Unauthorized` when some are missing, and `BadRequest` for some that are no strings, that
-    are in the URL, where they would end up in logs, or that differ from each other.
+    Raises `Unauthorized` if they are incomplete, and `BadRequest` if they are not strings or differ
+    between body and header.
     """
     given = {name: _text(fields[name], name) for name in _FIELDS if fields.get(name) is not None}
     if header(scope, b"authorization") is not None:
@@ -60,7 +60,7 @@ def hash_key(key: str) -> bytes:
 
 
 def header(scope: Scope, name: bytes) -> str | None:
-    """The header of that name, which is in lower case; given twice, it must be the same."""
+    """The value of a header; the name is in lower case. Repeated values must be equal."""
     values = [value for given, value in scope["headers"] if given == name]
     if not values:
         return None
@@ -71,12 +71,12 @@ def header(scope: Scope, name: bytes) -> str | None:
 
 
 def scheme_of(scope: Scope) -> str:
-    """The first word of the Authorization header in lower case, or nothing."""
+    """The first word of the Authorization header in lower case; empty without one."""
     return _authorization(scope)[0]
 
 
 def _text(value: object, name: str) -> str:
-    """The value as a text that can be stored; most are plain, and then there is little to check."""
+    """The value as a text that can be stored; most are plain ASCII, which needs no other check."""
     if isinstance(value, str) and value.isascii() and value.isprintable():
         return value
     text: str = check(Text, value, name)
@@ -84,7 +84,7 @@ def _text(value: object, name: str) -> str:
 
 
 def _authorization(scope: Scope) -> tuple[str, str]:
-    """The scheme and what it says of who asks."""
+    """The scheme and the credentials of the Authorization header."""
     scheme, _, given = (header(scope, b"authorization") or "").strip().partition(" ")
     return scheme.lower(), given.strip()
 

@@ -1,7 +1,7 @@
-"""Deleting: gone in the database at once, and in the plugin as soon as it can be reached.
+"""Deletion: at once in the database, and in the plugin as soon as it can be reached.
 
-What the plugin has still to forget stands in `deletions`. Whoever deletes tries to reach the plugin
-right away; what is left, the gateway goes on with by itself.
+The table `deletions` lists what the plugin still has to delete. The request tries the plugin right
+away; a background task retries what is left.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class Deletion:
-    """Each method returns whether the plugin has confirmed already."""
+    """Each method returns whether the plugin has confirmed the deletion."""
 
     def __init__(self, database: Database, plugin: Plugin, locks: Locks, numbers: Numbers) -> None:
         self._database = database
@@ -65,13 +65,13 @@ class Deletion:
             raise NotFound("this resource does not exist") from None
 
     async def delete_user(self, user: User) -> bool:
-        """The key fails from now on; everything of the user goes."""
+        """Delete everything; the key stops working at once."""
         if await self._database.fetchrow(load("delete_user"), user.id) is None:
             raise NotFound("this user does not exist")
         return await self._patiently(self.empty_user(user.id))
 
     async def empty_user(self, owner: int) -> bool:
-        """Bring the deletion of a user forward; True when nothing is left."""
+        """Continue the deletion of a user; True when nothing is left."""
         while await self._database.execute(load("empty_user"), owner, _SESSIONS_AT_ONCE):
             pass
         while due := await self._database.fetch(load("due_deletions"), owner):
@@ -81,7 +81,7 @@ class Deletion:
         try:
             return bool(await self._database.fetchval(load("remove_user"), owner))
         except ForeignKeyViolationError:
-            return False  # an add that had begun before has made a session just now
+            return False  # a concurrent add has just created a session
 
     async def carry_out(self, row: Any) -> bool:
         """Delete in the plugin; if that fails now, a chore retries it later."""

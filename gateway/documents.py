@@ -1,8 +1,8 @@
 """Reads one file and prints its chunks: `python -m gateway.documents`, a separate process.
 
 The file is the standard input; the argument is a JSON object with `format`, `charset` and `redact`.
-What is printed is a JSON object with `chunks`, or with `error`, a sentence for whoever uploaded it.
-A file may be hostile, so the process limits its own memory and time, and the caller kills it.
+It prints a JSON object with `chunks`, or with `error`, a sentence for the uploader. A file may be
+hostile, so the process limits its own memory and time, and the caller kills it when time is up.
 """
 
 import codecs
@@ -42,6 +42,10 @@ class Unreadable(Exception):
     """The file cannot be read; the message is for its owner."""
 
 
+class Blank(Unreadable):
+    """A text file with nothing but white space."""
+
+
 def chunks(file: bytes, kind: str, charset: str | None = None) -> list[str]:
     """The text of a file in parts of at most 2,000 characters; raises `Unreadable`."""
     return split_text(text_of(file, kind, charset), LONGEST_CHUNK)
@@ -60,6 +64,13 @@ def text_of(file: bytes, kind: str, charset: str | None = None) -> str:
 
 
 def _read_text(file: bytes, charset: str | None) -> str:
+    text = _decoded(file, charset)
+    if not text.strip():
+        raise Blank("The file is blank.")
+    return text
+
+
+def _decoded(file: bytes, charset: str | None) -> str:
     for mark, encoding in (
         (codecs.BOM_UTF8, "utf-8-sig"),
         (codecs.BOM_UTF32_LE, "utf-32"),
@@ -82,7 +93,7 @@ def _read_text(file: bytes, charset: str | None) -> str:
 def _decode(file: bytes, encoding: str) -> str:
     try:
         return file.decode(encoding)
-    except (UnicodeDecodeError, LookupError):
+    except (UnicodeError, LookupError):
         raise Unreadable("The file is not text in a known encoding.") from None
 
 
@@ -102,11 +113,11 @@ class _Html(HTMLParser):
         self.pieces: list[str] = []
         self._skipped: list[str] = []
 
-    def handle_starttag(self, tag: str, attrs: Any) -> None:  # noqa: ARG002 - the parser's way
+    def handle_starttag(self, tag: str, attrs: Any) -> None:  # noqa: ARG002 - the signature is given
         if tag in _SKIPPED:
             self._skipped.append(tag)
         elif tag == "body":
-            self._skipped.clear()  # a head that nobody closed
+            self._skipped.clear()  # the head was not closed
         elif _BLOCKS.fullmatch(tag):
             self.pieces.append("\n")
 
@@ -160,7 +171,7 @@ def _read_pdf(file: bytes, _charset: str | None) -> str:
         raise _too_large() from None
     except PyPdfError:
         raise Unreadable("The PDF is broken.") from None
-    except Exception:  # noqa: BLE001 - a broken PDF makes the library fail in any way
+    except Exception:  # noqa: BLE001 - the library raises anything for a broken PDF
         raise Unreadable("The PDF is broken, or uses an unknown encryption.") from None
 
 
@@ -181,7 +192,7 @@ def _read_docx(file: bytes, _charset: str | None) -> str:
         raise
     except (MemoryError, RecursionError):
         raise _too_large() from None
-    except Exception:  # noqa: BLE001 - a broken document makes the library fail in any way
+    except Exception:  # noqa: BLE001 - the library raises anything for a broken file
         raise Unreadable("The document is broken.") from None
 
 
@@ -231,7 +242,7 @@ def _limit_this_process() -> None:
 
 
 def main() -> None:
-    """Read the file of the standard input, and print what came of it."""
+    """Read the file from standard input and print the result."""
     asked = json.loads(sys.argv[1])
     _limit_this_process()
     try:
@@ -240,7 +251,7 @@ def main() -> None:
             found, _ = redact(found)
         answer: dict[str, Any] = {"chunks": split_text(found, LONGEST_CHUNK)}
     except Unreadable as error:
-        answer = {"error": str(error)}
+        answer = {"error": str(error), "is_blank": isinstance(error, Blank)}
     except (MemoryError, RecursionError):
         answer = {"error": str(_too_large())}
     json.dump(answer, sys.stdout)

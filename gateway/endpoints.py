@@ -1,8 +1,8 @@
-"""The endpoints: who asks, what for, and what is answered."""
+"""The endpoints: each authenticates the caller, reads the request and responds."""
 
 import tempfile
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ParamSpec, TypeVar
 from urllib.parse import unquote_to_bytes
 
 import orjson
@@ -26,7 +26,7 @@ from gateway.credentials import (
 )
 from gateway.deletion import Deletion
 from gateway.document import openapi
-from gateway.errors import BadRequest, Forbidden, NotFound, Unauthorized, Unavailable
+from gateway.errors import BadRequest, Forbidden, NotFound, TooLarge, Unauthorized, Unavailable
 from gateway.export import Export
 from gateway.flush import Flush
 from gateway.kinds import charset_of
@@ -39,14 +39,17 @@ from gateway.resources import MAX_FORM, Resources, Upload
 from gateway.search import Search
 from gateway.users import User, Users
 from postgres.database import Database
-from serving.body import check_length
+from serving.body import limited
 
 VERSION = "1.0.0"
 _MOST_FORM_FIELDS = 20
 
+Arguments = ParamSpec("Arguments")
+Asked = TypeVar("Asked")
+
 
 class Endpoints:
-    """Each method answers one endpoint; `search`, `add` and `flush` by way of `gateway.calls`."""
+    """One method per endpoint; `search`, `add` and `flush` are called by `gateway.calls`."""
 
     def __init__(
         self,
@@ -76,7 +79,7 @@ class Endpoints:
         self._models = models
 
     async def health(self, _request: Request) -> Response:
-        """Always 200: a gateway without its plugin still takes messages."""
+        """Always 200: a gateway without its plugin still accepts messages."""
         database, backend = await self._database.is_up(), await self._plugin.is_up()
         return _json(
             {
@@ -116,17 +119,19 @@ class Endpoints:
 
     async def search(self, scope: Scope, fields: dict[str, Any]) -> dict[str, Any]:
         given = await self._given(scope, fields)
-        found = await self._search.search(given, wire.read(wire.SearchRequest, fields))
-        return {"results": found}
+        asked = await self._read(given, wire.read, wire.SearchRequest, fields)
+        return {"results": await self._search.search(given, asked)}
 
     async def add(self, scope: Scope, fields: dict[str, Any]) -> dict[str, Any]:
         given = await self._given(scope, fields)
-        asked = read_addition(fields)
-        return await self._messages.add(given, asked, header(scope, b"idempotency-key"))
+        asked = await self._read(given, read_addition, fields)
+        key = await self._read(given, header, scope, b"idempotency-key")
+        return await self._messages.add(given, asked, key)
 
     async def flush(self, scope: Scope, fields: dict[str, Any]) -> dict[str, Any]:
         given = await self._given(scope, fields)
-        return await self._flush.flush(given, wire.read(wire.FlushRequest, fields))
+        asked = await self._read(given, wire.read, wire.FlushRequest, fields)
+        return await self._flush.flush(given, asked)
 
     async def edit(self, request: Request) -> Response:
         user, fields = await self._user_and_fields(request)
@@ -149,18 +154,23 @@ class Endpoints:
         refuse_in_url(request.scope)
         if request.headers.get("content-type", "").lower().startswith("multipart/"):
             return await self._upload_form(request)
-        fields = await _object(request)
+        fields = wire.read_object(await _text_upload(request))
         given = await self._given(request.scope, fields)
         user = await self._users.authenticate(given)
         asked = wire.read(wire.TextUpload, fields)
         text = asked.text.encode()
-        kind = asked.content_type
-        if kind is None and asked.filename is None:
-            kind = "text/plain"
         with tempfile.TemporaryFile() as file:
             file.write(text)
             file.flush()
-            upload = Upload(file, len(text), asked.filename, kind, "utf-8", asked.title)
+            upload = Upload(
+                "text",
+                file,
+                len(text),
+                asked.filename,
+                asked.content_type,
+                "utf-8",
+                asked.title,
+            )
             return await self._keep(given, user, asked, upload)
 
     async def list_resources(self, request: Request) -> Response:
@@ -179,20 +189,34 @@ class Endpoints:
         return _deleted(await self._deletion.delete_resource(user, place, _resource_id(request)))
 
     async def _given(self, scope: Scope, fields: Mapping[str, Any]) -> Credentials:
-        """The credentials of a request; `Unauthorized` takes as long as for a wrong key."""
+        """The credentials of a request. Refusing missing ones takes as long as for a wrong key."""
         try:
             return credentials(scope, fields)
         except Unauthorized:
             await self._users.authenticate(NOBODY)
             raise
 
+    async def _read(
+        self,
+        given: Credentials,
+        read: Callable[Arguments, Asked],
+        *arguments: Arguments.args,
+        **options: Arguments.kwargs,
+    ) -> Asked:
+        """What `read` returns. A wrong key is refused before a bad request is reported."""
+        try:
+            return read(*arguments, **options)
+        except BadRequest:
+            await self._users.authenticate(given)
+            raise
+
     async def _user_and_fields(self, request: Request) -> tuple[User, dict[str, Any]]:
-        """The user that the credentials belong to, and the fields of the body."""
+        """The authenticated user and the fields of the body."""
         fields = await _object(request)
         return await self._users.authenticate(await self._given(request.scope, fields)), fields
 
     async def _named_user(self, request: Request) -> User:
-        """The user in the path, if it is the one who asks, or an admin with a token asks."""
+        """The user in the path, if the caller is that user or an admin with a token."""
         refuse_in_url(request.scope)
         name = request.path_params["user_id"]
         if scheme_of(request.scope) == "bearer":
@@ -204,9 +228,11 @@ class Endpoints:
         return user
 
     async def _upload_form(self, request: Request) -> Response:
-        check_length(request.scope["headers"], MAX_FORM)
+        receive = limited(request.scope["headers"], request.receive, MAX_FORM)
         try:
-            form = await request.form(max_files=1, max_fields=_MOST_FORM_FIELDS)
+            form = await Request(request.scope, receive).form(
+                max_files=1, max_fields=_MOST_FORM_FIELDS
+            )
         except MultiPartException as error:
             raise BadRequest.about("form", str(error.message)) from None
         try:
@@ -222,7 +248,13 @@ class Endpoints:
             named = wire.read(wire.FileNames, names)
             kind = named.content_type
             upload = Upload(
-                file.file, file.size or 0, named.filename, kind, charset_of(kind), asked.title
+                "file",
+                file.file,
+                file.size or 0,
+                named.filename,
+                kind,
+                charset_of(kind),
+                asked.title,
             )
             return await self._keep(given, user, asked, upload)
         finally:
@@ -234,7 +266,7 @@ class Endpoints:
         try:
             status, resource = await self._resources.upload(user, place, upload)
         except NotFound:
-            # Deleted while its file was read. If the user was, nobody is told what there was.
+            # Deleted while the file was read. If the user was deleted, too, the response is 401.
             await self._users.authenticate(given)
             raise
         return _json(resource, status)
@@ -243,6 +275,20 @@ class Endpoints:
 async def _object(request: Request) -> dict[str, Any]:
     refuse_in_url(request.scope)
     return wire.read_object(await request.body())
+
+
+async def _text_upload(request: Request) -> bytearray:
+    """The body of a JSON upload; `TooLarge` if it is too large even without its escapes.
+
+    The Content-Length cannot tell, because \\uXXXX takes six bytes and may stand for one.
+    """
+    body, size = bytearray(), 0
+    async for chunk in request.stream():
+        body += chunk
+        size += len(chunk) - 4 * chunk.count(b"\\u") - chunk.count(b"\\")
+        if size > MAX_FORM:
+            raise TooLarge(f"body: must be at most {MAX_FORM} bytes, not counting JSON escapes")
+    return body
 
 
 def _fields(form: FormData) -> dict[str, str]:
@@ -255,7 +301,7 @@ def _fields(form: FormData) -> dict[str, str]:
 
 
 def _user_id(request: Request) -> str:
-    """The user in the path; `NotFound` for what cannot be one."""
+    """The user in the path; `NotFound` if it is not a valid user id."""
     name: str = request.path_params["user_id"]
     if not wire.is_user_id(name):
         raise NotFound("this user does not exist")
@@ -263,7 +309,7 @@ def _user_id(request: Request) -> str:
 
 
 def _session_id(request: Request) -> str:
-    """The session in the path; `BadRequest` for bytes that only a replacement could stand for."""
+    """The session in the path; `BadRequest` if it is not UTF-8."""
     try:
         unquote_to_bytes(request.scope["raw_path"]).decode()
     except UnicodeDecodeError:
@@ -273,7 +319,7 @@ def _session_id(request: Request) -> str:
 
 
 def _resource_id(request: Request) -> str:
-    """The resource in the path; `NotFound` for what cannot be one."""
+    """The resource in the path; `NotFound` if it is not a valid resource id."""
     name: str = request.path_params["resource_id"]
     if not is_resource_id(name):
         raise NotFound("this resource does not exist")

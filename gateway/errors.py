@@ -1,17 +1,17 @@
-"""What is answered instead of a result. Every one carries the Error envelope.
+"""The errors that a request can get. Each becomes a response with the Error envelope.
 
     GatewayError
-    ├── BadRequest      400: the request is at fault; the message names the field
-    ├── Unauthorized    401: no credentials, or wrong ones; the same answer in every case
-    ├── Forbidden       403: right credentials, but for somebody else
+    ├── BadRequest      400: the request is invalid; the message names the field
+    ├── Unauthorized    401: missing or wrong credentials; always the same response
+    ├── Forbidden       403: valid credentials, but of another user
     ├── NotFound        404: it does not exist, or belongs to somebody else
-    ├── Conflict        409: the user exists, or the Idempotency-Key stands for another request
-    ├── TooLarge        413: the body or the file
-    ├── Unsupported     415: a type of file that is not read
-    └── Unavailable     503: the plugin or the database; repeat after `retry_after` seconds
+    ├── Conflict        409: the user exists, or the Idempotency-Key was used for another request
+    ├── TooLarge        413: the body or the file is too large
+    ├── Unsupported     415: the file type is not supported
+    └── Unavailable     503: the plugin or the database; retry after `retry_after` seconds
 
-No message holds a key, a query or the content of a memory. What stops the command from starting is
-in `serving.errors` and `postgres.errors`; what the plugin answers, in `contract.errors`.
+No message contains a key, a query or the content of a memory. Errors at startup are in
+`serving.errors` and `postgres.errors`, those of the plugin in `contract.errors`.
 """
 
 from typing import Any, ClassVar
@@ -20,7 +20,7 @@ REALM = 'Basic realm="memory-gateway", charset="UTF-8"'
 
 
 class GatewayError(Exception):
-    """The root; `status` and `envelope()` are what is answered."""
+    """The base class; `status` and `envelope()` make the response."""
 
     status: ClassVar[int]
     code: ClassVar[str]
@@ -35,12 +35,11 @@ class GatewayError(Exception):
         return {}
 
     def envelope(self) -> dict[str, Any]:
-        """The Error object."""
         return envelope(self.code, self.message, self.details)
 
 
 class BadRequest(GatewayError):
-    """The request does not fit; `field` is the one that is wrong."""
+    """The request is invalid; `about` names the field."""
 
     status, code = 400, "bad_request"
 
@@ -50,7 +49,7 @@ class BadRequest(GatewayError):
 
 
 class Unauthorized(GatewayError):
-    """No credentials or wrong ones: nothing in the answer tells which."""
+    """Missing or wrong credentials; the response does not tell which."""
 
     status, code = 401, "unauthorized"
 
@@ -84,7 +83,7 @@ class Unsupported(GatewayError):
 
 
 class Unavailable(GatewayError):
-    """The plugin or the database cannot answer now."""
+    """The plugin or the database does not respond."""
 
     status, code = 503, "unavailable"
 

@@ -1,4 +1,4 @@
-"""`GET /users/{user_id}/export`: all that is kept of a user, one JSON object a line.
+"""`GET /users/{user_id}/export`: everything stored about a user, one JSON object per line.
 
 The last line is `{"type": "end", …}`: an export without it was cut off.
 """
@@ -7,6 +7,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any
+from uuid import UUID
 
 import orjson
 
@@ -23,19 +24,21 @@ from postgres.database import Database
 _LOOKS = 20
 _PAUSE_SECONDS = 0.05
 _KINDS = ("user", "session", "message", "memory", "resource")
-_CUT = "the memory plugin cannot list all memories of a session; some are missing"
-_DOWN = "the memory plugin did not answer; some memories are missing"
+_CUT = "the memory plugin cannot list all memories of a session"
+_DOWN = "the memory plugin did not answer"
+_LOST = "the memory plugin no longer has them"
 
 
 class Export:
-    """The lines of one export. Sessions in the order in which they were made."""
+    """The lines of one export; sessions are in order of creation."""
 
     def __init__(self, database: Database, plugin: Plugin, user: User) -> None:
         self._database = database
         self._plugin = plugin
         self._user = user
         self._counts = Counter[str]()
-        self._reason: str | None = None
+        self._missing = 0
+        self._reason = ""
 
     async def lines(self) -> AsyncIterator[bytes]:
         user = {"user_id": self._user.user_id, "created_at": format_time(self._user.created_at)}
@@ -50,19 +53,20 @@ class Export:
         end: dict[str, Any] = {
             "type": "end",
             "counts": {kind: self._counts[kind] for kind in _KINDS},
-            "complete": self._reason is None,
+            "complete": not self._missing,
         }
-        if self._reason is not None:
-            end["reason"] = self._reason
+        if self._missing:
+            memories = "1 memory is" if self._missing == 1 else f"{self._missing} memories are"
+            end |= {"missing": self._missing, "reason": f"{memories} missing: {self._reason}"}
         yield orjson.dumps(end) + b"\n"
 
     async def _let_complete(self) -> None:
-        """Wait a moment for flushes that have answered: until they are complete, messages stay.
+        """Wait briefly for flushes that have responded but not yet dropped their messages.
 
-        What takes longer is one that is still under way, or waits for the plugin.
+        One that takes longer is still running, or is waiting for the plugin.
         """
         for _ in range(_LOOKS):
-            if not await self._database.fetchval(load("is_behind"), self._user.id):
+            if not await self._database.fetchval(load("has_open_batches"), self._user.id):
                 return
             await asyncio.sleep(_PAUSE_SECONDS)
 
@@ -96,14 +100,17 @@ class Export:
         rows = await self._database.fetch(load("export_memories"), session["id"])
         if not rows:
             return
-        try:
-            ids = [row["id"] for row in rows]
-            texts, is_all = await self._plugin.texts(session["namespace"], ids)
-        except contract.MemoryPluginError:
-            self._reason = _DOWN
-            return
-        if not is_all:
-            self._reason = self._reason or _CUT
+        texts = {row["id"]: row["text"] for row in rows if row["text"] is not None}
+        stored = [row["id"] for row in rows if row["text"] is None]
+        reason = _LOST
+        if stored:
+            try:
+                found, is_all = await self._plugin.texts(session["namespace"], stored)
+                texts |= found
+                reason = _LOST if is_all else _CUT
+            except contract.MemoryPluginError:
+                reason = _DOWN
+        await self._count_missing([one for one in stored if one not in texts], reason)
         for row in rows:
             text = texts.get(row["id"])
             if text is None:
@@ -117,6 +124,13 @@ class Export:
                 "raw": raw(row),
             }
             yield self._line("memory", memory)
+
+    async def _count_missing(self, ids: list[UUID], reason: str) -> None:
+        """Count the memories that were not found and have not been deleted meanwhile."""
+        count = await self._database.fetchval(load("count_memories"), ids) if ids else 0
+        if count:
+            self._missing += count
+            self._reason = self._reason or reason
 
     def _line(self, kind: str, fields: dict[str, Any]) -> bytes:
         self._counts[kind] += 1

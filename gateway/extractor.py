@@ -1,4 +1,4 @@
-"""Files become chunks, in a process of their own that may take 30 seconds and not more."""
+"""Splits files into chunks, each in a separate process that may take at most 30 seconds."""
 
 import asyncio
 import logging
@@ -8,16 +8,16 @@ from typing import IO
 
 import orjson
 
-from gateway.documents import MAX_SECONDS, Unreadable
+from gateway.documents import MAX_SECONDS, Blank, Unreadable
 
 _AT_ONCE = 2
-_LIMIT = 2**27  # of what is read at once from the process
+_LIMIT = 2**27  # bytes of output to buffer
 
 log = logging.getLogger(__name__)
 
 
 class Extractor:
-    """Starts a process for each file; only some run at the same time."""
+    """Starts a process for each file, at most `_AT_ONCE` at a time."""
 
     def __init__(self, *, redact: bool) -> None:
         self._redact = redact
@@ -29,7 +29,7 @@ class Extractor:
         async with self._gate:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
-                "-P",  # nothing that lies in the working directory
+                "-P",  # import nothing from the working directory
                 "-m",
                 "gateway.documents",
                 orjson.dumps(asked).decode(),
@@ -54,6 +54,6 @@ class Extractor:
             log.warning("a file could not be read", extra={"exit": process.returncode})
             raise Unreadable("Reading the file took too much memory or time.") from None
         if "error" in answer:
-            raise Unreadable(answer["error"])
+            raise (Blank if answer.get("is_blank") else Unreadable)(answer["error"])
         found: list[str] = answer["chunks"]
         return found

@@ -1,7 +1,7 @@
 """Facts that a language model finds, added after the flush has answered.
 
-What it is to be asked stands in `questions`, so a crash does not lose it. The question goes when a
-memory of the same turn is deleted or edited, and with it the answer, however late that comes.
+Questions to the model are stored in the table `questions`, so that a crash does not lose them. If a
+memory of the same turn is deleted or edited, its question is deleted, and a late answer is dropped.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from postgres.database import Database
 
 
 class LateFacts:
-    """Asks, and keeps what comes of it."""
+    """Asks the model and stores the facts."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class LateFacts:
         return self._models.finds_facts
 
     async def ask(self, row: Any) -> None:
-        """Ask one question of the table; without an answer, again later."""
+        """Ask one of the stored questions; without an answer, it is retried later."""
         facts = await self._models.find_facts(row["text"])
         if facts is None:
             await self._database.execute(load("postpone_question"), row["id"])
@@ -62,4 +62,4 @@ class LateFacts:
                 load("answer_question"), question, row["session"], batch.id, *batch.arguments()[:6]
             )
         except ForeignKeyViolationError:
-            return  # the session was deleted in this moment
+            return  # the session has just been deleted

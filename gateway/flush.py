@@ -1,12 +1,12 @@
 """`POST /memories/flush`: the buffer of a session becomes memories, exactly once.
 
-    take       what it takes is fixed in the database, with the text and the id of every memory
-    write      the plugin gets the memories; a repeat replaces, because the ids are the same
-    complete   the texts are dropped from the database, and the batch is done
+    take       record in the database what the batch contains: the text and id of every memory
+    write      write the memories to the plugin; a repeated write replaces, as the ids are the same
+    complete   drop the texts from the database; the batch is done
 
-The caller is answered when the plugin has them: what is left then keeps only the lock waiting.
-Whoever dies in between, the batch stays in the database, and the next flush of the session or the
-gateway by itself goes on with it.
+The caller gets its response after the write; completing runs in the background, under the lock. If
+a process dies in between, the batch stays in the database, and the next flush of the session or a
+background task resumes it.
 """
 
 import hmac
@@ -59,18 +59,18 @@ class _Session:
 
 
 class _Known(NamedTuple):
-    """A session, and the key of its user when it was looked for."""
+    """A session, and the key of its user when it was looked up."""
 
     session: int
     key_sha256: bytes
 
 
 class _Outdated(Exception):
-    """Another flush took the messages after they were read and before the lock was there."""
+    """Another flush took the messages after they were read and before the lock was held."""
 
 
 class Flush:
-    """Brings what was added, and what was uploaded, to the plugin."""
+    """Writes added messages and uploaded files to the plugin."""
 
     def __init__(
         self, database: Database, plugin: Plugin, locks: Locks, models: Models, numbers: Numbers
@@ -99,16 +99,16 @@ class Flush:
     async def run(self, session: int, *, take: bool = True) -> Taken:
         """Everything that was added before this began is searchable when it returns.
 
-        Without `take`, only what an earlier flush has taken. Raises `Unavailable` when the plugin
-        does not take all of it: the rest is remembered.
+        Without `take`, only what an earlier flush has taken. Raises `Unavailable` if the plugin
+        does not accept everything; the rest is retried later.
         """
         return await self._flush_session(session, take=take) or Taken()
 
     async def _flush_known(self, given: Credentials, name: SessionName) -> Taken | None:
-        """Flush a session that was flushed before, without asking first which one that is.
+        """Flush a session that was flushed before, without looking it up first.
 
-        The statement that reads it tells whether it is still there, and whose key is right; None
-        when it is not, or the key is another.
+        The statement that reads it also checks the key. None if the session is gone or the key is
+        wrong.
         """
         known = self._known.get(name)
         if known is None or not hmac.compare_digest(known.key_sha256, given.key_sha256):
@@ -121,7 +121,7 @@ class Flush:
     async def _flush_session(
         self, session: int, given: Credentials | None = None, *, take: bool = True
     ) -> Taken | None:
-        """None when the session is gone, or the key of its user is another than the given one."""
+        """None if the session is gone, or the given key is wrong."""
         async with self._locks.hold(session, load("read_session"), session) as held:
             while True:
                 try:
@@ -130,7 +130,7 @@ class Flush:
                     await held.read_again()
 
     async def _find(self, given: Credentials, name: SessionName) -> int | None:
-        """The session of that name, or None; `Unauthorized` for another key than the user's."""
+        """The session of that name, or None; `Unauthorized` for a wrong key."""
         row = await self._database.fetchrow(
             load("find_session"), name.user_id, name.app_id, name.project_id, name.name
         )
@@ -158,14 +158,18 @@ class Flush:
             try:
                 batch = await self._take(held, session)
             except ForeignKeyViolationError:
-                return Taken()  # deleted in this moment
+                return Taken()  # it has just been deleted
             except NotNullViolationError:
                 raise _Outdated from None
-        elif not first["is_behind"]:
+        elif not first["has_open_batches"]:
             return Taken()
-        if batch is not None and len(batch.memories) < _MOST_AT_ONCE and not first["is_behind"]:
-            return await self._bring_batch(held, session, batch, len(rows))
-        return await self._bring(held, session)
+        if (
+            batch is not None
+            and len(batch.memories) < _MOST_AT_ONCE
+            and not first["has_open_batches"]
+        ):
+            return await self._deliver_batch(held, session, batch, len(rows))
+        return await self._deliver(held, session)
 
     async def _take(self, held: Held, session: _Session) -> Batch:
         """Record durably what is taken, before the plugin is called."""
@@ -185,21 +189,21 @@ class Flush:
         )
         return batch
 
-    async def _bring_batch(
+    async def _deliver_batch(
         self, held: Held, session: _Session, batch: Batch, messages: int
     ) -> Taken:
-        """Bring a batch that is all that waits: then it is known what there is to complete."""
+        """Write a batch when nothing else is waiting, so that it is known what to complete."""
         waiting = [Unwritten(it.id, it.type, it.created_at, it.text) for it in batch.memories]
         written = await self._write(session, waiting, is_new=session.is_new)
         if len(written) < len(waiting):
-            return await self._bring(held, session)  # some were refused: each is looked at again
-        # With the end of the lock, in one commit: after a crash the batch is brought once more.
+            return await self._deliver(held, session)  # some were refused: find out which
+        # Together with releasing the lock: after a crash, the batch is written again.
         held.end_with(f"SELECT complete_batch({session.id:d}, '{batch.id}')")
         self._numbers.memories_written.inc(len(written))
         return Taken(messages, len(waiting))
 
-    async def _bring(self, held: Held, session: _Session) -> Taken:
-        """Bring all that waits to the plugin, and complete the batches that are whole."""
+    async def _deliver(self, held: Held, session: _Session) -> Taken:
+        """Write everything that is waiting, and complete the batches that are fully written."""
         total = Taken()
         is_new = session.is_new
         refused: list[UUID] = []

@@ -1,4 +1,4 @@
-"""Which files are read, by content type, else by name."""
+"""The supported file types, by content type or else by file name."""
 
 from email.message import Message
 from pathlib import PurePath
@@ -36,11 +36,15 @@ _BY_SUFFIX: Final = {
 _UNKNOWN = ("", "application/octet-stream")
 
 
-def content_type(given: str | None, filename: str | None) -> str:
-    """The content type to go by, without its parameters; `Unsupported` when it is not read."""
+def content_type(given: str | None, filename: str | None, default: str | None = None) -> str:
+    """The content type of a file, without parameters; raises `Unsupported`.
+
+    `default` is for a file without a type whose name has no ending.
+    """
     kind = (given or "").partition(";")[0].strip().lower()
     if kind in _UNKNOWN:
-        kind = _BY_SUFFIX.get(PurePath(filename or "").suffix.lower(), kind)
+        suffix = PurePath(filename or "").suffix.lower()
+        kind = _BY_SUFFIX.get(suffix, kind) if suffix else default or kind
     if kind not in _BY_TYPE:
         raise Unsupported(
             "file: must be text, Markdown, HTML, JSON, CSV, PDF or DOCX,"
@@ -50,7 +54,7 @@ def content_type(given: str | None, filename: str | None) -> str:
 
 
 def format_of(kind: str) -> str:
-    """How a file of a content type is read."""
+    """The format of a supported content type."""
     return _BY_TYPE[kind]
 
 

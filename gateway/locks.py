@@ -1,8 +1,8 @@
-"""One at a time for whatever changes a session in the plugin: flush, edit, deletion.
+"""Session locks: only one flush, edit or deletion at a time changes a session in the plugin.
 
-Held in the database, so across workers and gateways, and as long as the connection is there: the
-lock of a process that dies is free at once. A connection is in use meanwhile, so only some may hold
-or wait; those of the same worker wait here for each other.
+They are advisory locks of the database, so they work across workers and gateways, and a process
+that dies releases its locks. A lock uses a connection while it is held or waited for, so their
+number is limited; callers in the same worker wait for each other without a connection.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ _UNLOCK_SECONDS = 2
 
 
 class Held:
-    """A lock that is held by the connection, and what its statement has read.
+    """A lock that a connection holds, and the rows that its statement has read.
 
-    That may be from just before the lock was there: `read_again` tells what it is now.
+    The rows may be from just before the lock was acquired; `read_again` updates them.
     """
 
     def __init__(
@@ -57,9 +57,9 @@ class Held:
         self.rows = await self.connection.fetch(self._statement, self._number, *self._arguments)
 
     def end_with(self, last: str) -> None:
-        """Free the lock after these statements, for which its holder does not wait.
+        """Release the lock after these statements, in the background.
 
-        They are committed and not durable at once: good for what is done once more after a crash.
+        Their commit is asynchronous, so they must be safe to lose in a crash and repeat later.
         """
         self.last = f"BEGIN;SET LOCAL synchronous_commit = off;{last};COMMIT;"
 
@@ -68,7 +68,7 @@ class Held:
 
 
 class Locks:
-    """`number` makes the number of the lock out of a name."""
+    """`number` turns a name into the number of a lock."""
 
     def __init__(self, database: Database, number: Callable[[str], int], most: int) -> None:
         self._database = database
@@ -79,7 +79,7 @@ class Locks:
         self._ending = set[asyncio.Task[None]]()
 
     async def aclose(self) -> None:
-        """Return when no lock is about to be freed."""
+        """Wait until every lock is released."""
         while self._ending:
             await asyncio.wait(self._ending)
 
@@ -87,10 +87,10 @@ class Locks:
     async def hold(
         self, session: int, statement: str = _LOCK, *arguments: object
     ) -> AsyncIterator[Held]:
-        """No other process changes the session in the plugin until the end of the context.
+        """Hold the lock of a session.
 
-        A `statement` reads on the way. It tries to get the lock of the number $1, and says in its
-        first column whether it has.
+        `statement` tries to acquire the lock $1, says in its first column whether it did, and may
+        read rows in the same round trip.
         """
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._in_this_worker(session))
@@ -135,11 +135,11 @@ async def _end(held: Held, stack: AsyncExitStack) -> None:
                 await _unlock(held.connection)
                 raise
     except StoreUnavailable:
-        pass  # logged where it happened; what was not committed is done once more
+        pass  # already logged; what was not committed is repeated later
 
 
 async def _unlock(connection: asyncpg.Connection) -> None:
-    """Leave no lock on a connection that somebody else will use."""
+    """Leave no lock on a connection that goes back to the pool."""
     try:
         rollback = "ROLLBACK;" if connection.is_in_transaction() else ""
         await connection.execute(rollback + _UNLOCK, timeout=_UNLOCK_SECONDS)

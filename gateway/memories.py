@@ -1,4 +1,4 @@
-"""`PATCH /memories/{id}`: another text for a memory, in place."""
+"""`PATCH /memories/{id}`: replaces the text of a memory."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ from postgres.database import Database
 
 
 class Memories:
-    """The memories of all users, one by one."""
+    """Edits single memories."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Memories:
         self._redact = redact
 
     async def edit(self, user: User, memory_id: UUID, text: str) -> dict[str, Any]:
-        """The memory with its new text, which the plugin has."""
+        """Write the new text to the plugin; returns the memory."""
         text = self._redact(text)
         session = (await self._find(user, memory_id))["session"]
         async with self._locks.hold(session):

@@ -1,4 +1,4 @@
-"""`POST /memories/add`: messages are durable when it answers, and each is stored once, ever."""
+"""`POST /memories/add`: messages are durable once it responds, and none is stored twice."""
 
 import hashlib
 from collections.abc import Callable
@@ -32,7 +32,7 @@ class _Row(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A session, and whose it is by which key."""
+    """A session, its owner, and the key that the request was made with."""
 
     owner: int
     key_sha256: bytes
@@ -40,7 +40,7 @@ class _Place(NamedTuple):
 
 
 class _Add(NamedTuple):
-    """One request: its messages, whose secrets are replaced already."""
+    """One request; secrets in its messages are already replaced."""
 
     place: _Place
     rows: list[_Row]
@@ -54,7 +54,7 @@ class _Add(NamedTuple):
 
 
 class Messages:
-    """The buffer of every session. It does not need the plugin."""
+    """The buffers of all sessions. They do not need the plugin."""
 
     def __init__(self, database: Database, users: Users, redact: Callable[[str], str]) -> None:
         self._database = database
@@ -68,8 +68,8 @@ class Messages:
         if idempotency_key is None:
             duplicates = await self._add(given, request)
         else:
-            key = _checked(idempotency_key)
             user = await self._users.authenticate(given)
+            key = _checked(idempotency_key)
             duplicates = await self._add_once(self._prepare(user, request), key)
         return {
             "status": "accumulated",
@@ -95,7 +95,7 @@ class Messages:
         occurrences: dict[bytes, int] = {}
         for role, sender_id, timestamp, content in request.messages:
             content = self._redact(content)
-            # A short word has no room for a secret.
+            # A short word cannot contain a secret.
             if len(sender_id) > _SHORT_WORD or not sender_id.isalnum():
                 sender_id = self._redact(sender_id)
             told = orjson.dumps((role, sender_id, timestamp, content))
@@ -105,7 +105,7 @@ class Messages:
         return _Add(_Place(user.id, user.key_sha256, session), rows)
 
     async def _add_once(self, add: _Add, key: str) -> int:
-        """The same answer to the same request under the key, whenever it comes."""
+        """The same request with the same key always gets the same answer."""
         async with self._database.transaction() as connection:
             owner = add.place.owner
             claimed = await connection.execute(load("claim_key"), owner, key, add.sha256)
@@ -126,7 +126,7 @@ class Messages:
                 return await _store(connection, adds)
         except ForeignKeyViolationError:
             if len(adds) == 1:
-                raise Unauthorized from None  # the user was deleted in this moment
+                raise Unauthorized from None  # the user has just been deleted
         return [await self._store_alone(add) for add in adds]
 
     async def _store_alone(self, add: _Add) -> Any:
@@ -137,9 +137,9 @@ class Messages:
 
 
 async def _store(connection: asyncpg.Connection, adds: list[_Add]) -> list[int | Unauthorized]:
-    """Store what is new, and count for each request what was known before.
+    """Store the new messages, and count the known ones of each request.
 
-    `Unauthorized` for a request whose user has another key by now, or is gone.
+    The outcome is `Unauthorized` for a request whose user has a new key by now, or is gone.
     """
     places: dict[_Place, int] = {}
     fresh: dict[tuple[int, bytes], tuple[Any, ...]] = {}
@@ -149,7 +149,7 @@ async def _store(connection: asyncpg.Connection, adds: list[_Add]) -> list[int |
         own = []
         for row in add.rows:
             message = place, row.digest
-            # Of two requests in one round, the first brings the message.
+            # If two requests of a round have the same message, it is new in the first.
             if message not in fresh:
                 fresh[message] = (place, *row)
                 own.append(message)
@@ -160,7 +160,7 @@ async def _store(connection: asyncpg.Connection, adds: list[_Add]) -> list[int |
     ]
     told: Any = await connection.fetchrow(load("add_messages"), sessions, list(fresh.values()))
     valid = set(told["places"])
-    # If none are named, all were new.
+    # NULL means that all were new.
     new = fresh.keys() if told["stored"] is None else set(map(tuple, told["stored"]))
     return [
         count - sum(it in new for it in own) if place in valid else Unauthorized()

@@ -4,35 +4,35 @@ from serving.metrics import Metrics
 
 
 class Numbers:
-    """The counters of one worker; `serving.metrics` adds up those of all."""
+    """The metrics of one worker; `serving.metrics` combines those of all workers."""
 
     def __init__(self, metrics: Metrics) -> None:
         self.memories_written = metrics.counter(
-            "memories_written", "Memories that the plugin has taken."
+            "memories_written", "Memories written to the plugin."
         )
         self.flushes_postponed = metrics.counter(
-            "flushes_postponed", "Flushes that the plugin did not take, to be tried again."
+            "flushes_postponed", "Flushes that the plugin did not accept; they are retried."
         )
         self.deletions_postponed = metrics.counter(
-            "deletions_postponed", "Deletions that the plugin did not confirm, to be tried again."
+            "deletions_postponed", "Deletions that the plugin did not confirm; they are retried."
         )
         self.secrets_replaced = metrics.counter(
-            "secrets_replaced", "Secrets that were replaced before anything was stored."
+            "secrets_replaced", "Secrets replaced before anything was stored."
         )
         self.resources = metrics.counter(
-            "resources", "Files that were read, by outcome: extracted or failed.", ("outcome",)
+            "resources", "Files read, by outcome: extracted or failed.", ("outcome",)
         )
         self.model_failures = metrics.counter(
             "model_failures",
-            "Questions to the language model or the embedder without a usable answer.",
+            "Requests to the language model or the embedder without a usable response.",
             ("model",),
         )
         self.waiting = metrics.gauge(
             "waiting",
-            "What waits for the plugin or a model: batches, deletions, questions.",
+            "Work waiting for the plugin or a model: batches, deletions, questions.",
             ("what",),
             mode="mostrecent",
         )
         self.store_up = metrics.gauge(
-            "database_up", "1 when PostgreSQL answered the last time, else 0.", mode="mostrecent"
+            "database_up", "1 if PostgreSQL answered the last query, else 0.", mode="mostrecent"
         )

@@ -1,7 +1,7 @@
 """The language model and the embedder: optional, best effort.
 
-A server that is down, slow or talks nonsense is counted, and nothing else happens: memories are
-written without a vector, a search goes by words alone, and a question for facts waits.
+A server that is down, slow or returns nonsense is only counted: memories are written without a
+vector, searches use words alone, and questions for facts wait.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _FACTS_SECONDS = 60.0
 
 
 class Models:
-    """What the settings name; methods never raise."""
+    """The configured models; the methods never raise."""
 
     def __init__(self, settings: Settings, numbers: Numbers) -> None:
         self._numbers = numbers
@@ -43,7 +43,7 @@ class Models:
                 await model.aclose()
 
     async def embed(self, texts: Sequence[str]) -> list[list[float] | None]:
-        """An embedding for each text, or None where there is none."""
+        """An embedding for each text; None where the embedder failed."""
         if self._embedder is None:
             return [None] * len(texts)
         vectors = await self._embedder.embed(texts)
@@ -52,7 +52,7 @@ class Models:
         return vectors
 
     async def embed_query(self, query: str) -> list[float] | None:
-        """The embedding of a query, if it is there within a second."""
+        """The embedding of a query, if it arrives within a second."""
         if self._embedder is None:
             return None
         vector = await self._embedder.embed_query(query, within=_QUERY_SECONDS)

@@ -1,4 +1,4 @@
-"""Names that the gateway makes: of namespaces, memories, resources and keys."""
+"""Names that the gateway generates: namespaces, ids of memories and resources, keys."""
 
 import hashlib
 import os
@@ -16,12 +16,12 @@ CHAT_PREFIX = "chat:"
 KEY_PREFIX = "uk_"
 _RESOURCE_ID = re.compile(r"r_[0-9a-f]{32}")
 
-# Any constant will do, as long as it never changes.
+# Arbitrary, but it must never change.
 _MEMORIES = UUID("5c1c2f3e-8a57-5d0e-9a52-3b6f6f3f0c11")
 
 
 class SessionName(NamedTuple):
-    """What a session or a resource is called, by whom it belongs to."""
+    """The full name of a session or a resource."""
 
     user_id: str
     app_id: str
@@ -35,8 +35,8 @@ class SessionName(NamedTuple):
     def new_namespace(self) -> str:
         """A namespace that no session had before, not even one of the same name.
 
-        A hash and a random number, so that any id fits, and no id can be chosen to meet another's
-        namespace.
+        It contains a hash and a random number, so that any id fits, and no id can be chosen to get
+        the namespace of another user.
         """
         part = "res" if self.is_resource else "chat"
         return f"custom:gw:{_hash_of_user(self.user_id)}:{part}:{os.urandom(16).hex()}"
@@ -51,7 +51,7 @@ class SessionName(NamedTuple):
         }
 
     def memory_id(self, batch: UUID, position: int) -> UUID:
-        """Always the same for the same place in a batch: a repeated write replaces."""
+        """The same for the same position in a batch, so that a repeated write replaces."""
         where = [self.user_id, self.app_id, self.project_id, self.name, str(batch), position]
         return uuid5(_MEMORIES, orjson.dumps(where).decode())
 
@@ -73,7 +73,7 @@ def resource_session(user_id: str, resource_id: str) -> str:
 
 
 def resource_uri(session_name: str) -> str | None:
-    """`resource://user/id` of a resource's session, None of any other."""
+    """The URI of a resource, by the name of its session; None for a chat."""
     if not session_name.startswith(RESOURCE_PREFIX):
         return None
     user_id, _, resource_id = session_name.removeprefix(RESOURCE_PREFIX).rpartition(":")

@@ -35,7 +35,7 @@ from contract import (
 from contract.wire import read_answer
 from gateway.names import SessionName
 
-# A plugin that is back is used at once, so it is never left alone after failures.
+# The breaker never opens, so that a plugin that is back is used at once.
 _NEVER = 2**31
 _READ_SECONDS = 4.0
 _WRITE_SECONDS = 8.0
@@ -43,7 +43,7 @@ _HEALTH_SECONDS = 2.0
 _WRITES_AT_ONCE = 100
 _SINGLE_WRITES_AT_ONCE = 8
 _SEARCHES_AT_ONCE = 8
-# What one search names: as many as the reference plugin takes. In more parts it costs more in all.
+# For one search: the limit of the reference plugin. Smaller groups would cost more in total.
 _MOST_NAMESPACES = 5_000
 
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -57,7 +57,7 @@ _KINDS: dict[str, tuple[MemoryKind, MemorySource]] = {
 
 @dataclass(frozen=True, slots=True)
 class Unwritten:
-    """A memory that the plugin is to have."""
+    """A memory to be written to the plugin."""
 
     id: UUID
     type: str
@@ -67,7 +67,7 @@ class Unwritten:
 
 
 class Found(NamedTuple):
-    """A memory that a search has found: its id as text, what it says, and how well it fits."""
+    """A memory that a search found; the id is text."""
 
     id: str
     text: str
@@ -90,15 +90,15 @@ class Plugin:
         try:
             health = await self._client.health(timeout=_HEALTH_SECONDS)
         except MemoryPluginError:
-            return False  # also one that answers and wants another token
+            return False  # or it rejects our token
         return health.status == "ok"
 
     async def write(
         self, session: SessionName, namespace: str, memories: Sequence[Unwritten], *, is_new: bool
     ) -> set[UUID]:
-        """Write memories, and return the ids of those that the plugin has now.
+        """Write memories; returns the ids of those that the plugin did not refuse.
 
-        The others it refused. `is_new`: whether the namespace may not exist yet.
+        `is_new` means that the namespace may not exist yet.
         """
         if is_new:
             await self._make(session, namespace)
@@ -114,21 +114,21 @@ class Plugin:
         return written
 
     async def forget(self, namespace: str, memory_id: UUID) -> None:
-        """Returns when the plugin does not have the memory."""
+        """Delete a memory, if the plugin has it."""
         with suppress(NotFound):
             await self._client.forget(
                 memory_id, requested_by_namespace=namespace, timeout=_WRITE_SECONDS
             )
 
     async def delete_namespace(self, namespace: str) -> None:
-        """Returns when the plugin does not have the namespace."""
+        """Delete a namespace, if the plugin has it."""
         with suppress(NotFound):
             await self._client.delete_namespace(namespace, timeout=_WRITE_SECONDS)
 
     async def search(
         self, namespaces: Sequence[str], query: str, embedding: list[float] | None, limit: int
     ) -> list[Found]:
-        """The best of each group of namespaces that the plugin takes at once."""
+        """The best matches in each group of namespaces that the plugin accepts at once."""
         if len(namespaces) <= self._most_namespaces:
             return await self._search_group(namespaces, query, embedding, limit)
         gate = asyncio.Semaphore(_SEARCHES_AT_ONCE)
@@ -141,11 +141,11 @@ class Plugin:
         return [memory for group in found for memory in group]
 
     async def searches_words(self) -> bool:
-        """Whether the plugin understands a query."""
+        """Whether the plugin supports text search."""
         return await self._understands("fts")
 
     async def newest(self, namespaces: Sequence[str]) -> list[Found]:
-        """As many of each namespace as a plugin gives without extensions."""
+        """The newest memories of each namespace, as many as a plugin without extensions returns."""
         gate = asyncio.Semaphore(_SEARCHES_AT_ONCE)
 
         async def look(name: str) -> list[Found]:
@@ -156,7 +156,7 @@ class Plugin:
         return [it for part in await asyncio.gather(*map(look, namespaces)) for it in part]
 
     async def texts(self, namespace: str, ids: Sequence[UUID]) -> tuple[dict[UUID, str], bool]:
-        """The texts of a namespace, and whether these are all that the plugin has of the ids."""
+        """The texts of a namespace, and whether the plugin has no others of these ids."""
         if await self._client.supports("list"):
             listed = self._client.list_memories([namespace], timeout=_WRITE_SECONDS)
             return {memory.id: memory.content async for memory in listed}, True
@@ -172,7 +172,7 @@ class Plugin:
         return found, not missing or len(found) < MAX_LIMIT
 
     async def _understands(self, capability: Capability) -> bool:
-        """Whether the plugin lists it. One that cannot tell is taken to."""
+        """Whether the plugin has the capability; yes if it cannot be asked now."""
         try:
             return await self._client.supports(capability)
         except Unavailable:
@@ -189,7 +189,7 @@ class Plugin:
             try:
                 return await self._write_batch(session, namespace, memories)
             except (NotSupported, BadRequest):
-                pass  # the batch as a whole was refused: one by one, each gets its own answer
+                pass  # the whole batch was refused: one by one, each gets a result of its own
         return await self._write_singly(session, namespace, memories)
 
     async def _write_batch(
@@ -253,7 +253,7 @@ class Plugin:
         except BadRequest:
             if len(names) == 1:
                 raise
-        # Too many names for this plugin, in number or in bytes: remember how many it took.
+        # Too many names for this plugin, in number or in bytes: remember a lower limit.
         self._most_namespaces = min(self._most_namespaces, max(1, len(names) // 2))
         found: list[Found] = []
         for part in groups(names, self._most_namespaces):
@@ -262,7 +262,7 @@ class Plugin:
 
 
 def read_found(body: bytes) -> list[Found]:
-    """What is in the plugin's answer; what looks unusual is left to the contract to judge."""
+    """The memories in a response of the plugin; an unusual one is validated by the contract."""
     try:
         return [_found(it) for it in orjson.loads(body)["memories"]]
     except (KeyError, TypeError, ValueError):
@@ -280,7 +280,7 @@ def _found(memory: dict[str, Any]) -> Found:
 
 
 def _are_all_written(answer: bytes, memories: Sequence[Unwritten]) -> bool:
-    """Whether the answer has the ids that were sent, as usual; any other is looked at closely."""
+    """Whether the response simply has the ids that were sent; others have to be parsed."""
     try:
         ids = [it["id"] for it in orjson.loads(answer)["results"] if "error" not in it]
     except (KeyError, TypeError, ValueError):
@@ -289,7 +289,7 @@ def _are_all_written(answer: bytes, memories: Sequence[Unwritten]) -> bool:
 
 
 def groups(names: Sequence[str], largest: int) -> list[Sequence[str]]:
-    """The names in groups of about the same size, none larger than that."""
+    """The names in groups of about the same size, at most `largest` each."""
     count = -(-len(names) // largest)
     size = -(-len(names) // count) if count else largest
     return [names[start : start + size] for start in range(0, len(names), size)]

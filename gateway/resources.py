@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import IO, Any
+from typing import IO, Any, Literal
 from uuid import uuid4
 
 import asyncpg
@@ -17,7 +17,7 @@ import orjson
 from contract import format_time, parse_time
 from gateway import kinds
 from gateway.batch import Batch
-from gateway.documents import Unreadable
+from gateway.documents import Blank, Unreadable
 from gateway.errors import BadRequest, NotFound, TooLarge, Unavailable
 from gateway.extractor import Extractor
 from gateway.flush import Flush
@@ -30,14 +30,18 @@ from postgres.database import Database
 from postgres.errors import StoreUnavailable
 
 MAX_FILE = 25 * 2**20
-MAX_FORM = MAX_FILE + 2**20
+_OTHER_FIELDS = 2**20
+MAX_FORM = MAX_FILE + _OTHER_FIELDS
+# JSON may write every character as \uXXXX.
+MAX_JSON = 6 * MAX_FILE + _OTHER_FIELDS
 _PATIENCE_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file, and what was said about it."""
+    """A file and what the request says about it; `part` is the field that holds it."""
 
+    part: Literal["file", "text"]
     file: IO[bytes] = field(repr=False)
     size: int
     filename: str | None
@@ -69,18 +73,19 @@ class Resources:
     async def upload(
         self, user: User, place: Request, upload: Upload
     ) -> tuple[int, dict[str, Any]]:
-        """The resource of a file, with the status to answer: the same file is the same resource."""
-        kind = kinds.content_type(upload.content_type, upload.filename)
+        """The status code and the resource. The same file is always the same resource."""
+        default = "text/plain" if upload.part == "text" else None
+        kind = kinds.content_type(upload.content_type, upload.filename, default)
         if upload.size == 0:
-            raise BadRequest.about("file", "must not be empty")
+            raise BadRequest.about(upload.part, "must not be empty")
         if upload.size > MAX_FILE:
-            raise TooLarge(f"file: must be at most {MAX_FILE} bytes")
+            raise TooLarge(f"{upload.part}: must be at most {MAX_FILE} bytes")
         sha256 = await asyncio.to_thread(_sha256, upload.file)
         known = await self._find_same(user, place, sha256)
         is_known = known is not None
         if known is None or known["error"] is not None:
             chunks, error = await self._read(upload, kind)
-            # A user or a resource that is deleted in this moment is not there to be referred to.
+            # The user or the resource may be deleted at this moment.
             with suppress(asyncpg.ForeignKeyViolationError):
                 async with self._database.transaction() as connection:
                     is_known = await self._keep(
@@ -88,7 +93,7 @@ class Resources:
                     )
             known = await self._find_same(user, place, sha256)
         if known is not None and known["is_pending"]:
-            await self._bring(known["session"])
+            await self._deliver(known["session"])
             known = await self._find_same(user, place, sha256)
         if known is None:
             raise NotFound("the resource was deleted while it was uploaded; upload it again")
@@ -133,6 +138,8 @@ class Resources:
             chunks = await self._extractor.chunks(
                 upload.file, kinds.format_of(kind), upload.charset
             )
+        except Blank:
+            raise BadRequest.about(upload.part, "must not be blank") from None
         except Unreadable as error:
             self._numbers.resources.labels("failed").inc()
             return [], str(error)
@@ -142,18 +149,22 @@ class Resources:
     async def _keep(
         self, connection: asyncpg.Connection, user: User, place: Request, read: "_Read"
     ) -> bool:
-        """Keep what came of a file; True when it is the resource of an earlier upload."""
+        """Store what was read; True if the file was uploaded before."""
         same = [user.user_id, place.app_id, place.project_id, read.sha256.hex()]
         lock = self._lock("resource " + orjson.dumps(same).decode())
         await connection.execute("SELECT pg_advisory_xact_lock($1)", lock)
         where = (user.id, place.app_id, place.project_id)
+        title = self._redacted(read.upload.title or read.upload.filename)
+        names = (title, self._redacted(read.upload.filename), read.kind)
         known = await connection.fetchrow(load("find_same_file"), *where, read.sha256)
         if known is not None:
             if known["error"] is None:
-                return True  # of an upload at the same time
+                return True  # uploaded concurrently
             name = resource_session(user.user_id, known["resource_id"])
             session, at = known["session"], known["created_at"]
-            await connection.execute(load("retry_resource"), session, len(read.chunks), read.error)
+            await connection.execute(
+                load("retry_resource"), session, *names, len(read.chunks), read.error
+            )
         else:
             resource_id = new_resource_id()
             name = resource_session(user.user_id, resource_id)
@@ -168,24 +179,21 @@ class Resources:
                 *where,
                 resource_id,
                 read.sha256,
-                self._redacted(read.upload.title or read.upload.filename),
-                self._redacted(read.upload.filename),
-                read.kind,
+                *names,
                 read.upload.size,
                 len(read.chunks),
                 read.error,
             )
         if read.chunks:
             batch = Batch(uuid4(), SessionName(user.user_id, *where[1:], name))
-            title = self._redacted(read.upload.title or read.upload.filename)
             batch.add_chunks(read.chunks, at, title)
             await connection.execute(
                 load("take_batch"), session, batch.id, [], at, *batch.arguments(), timeout=60
             )
         return known is not None
 
-    async def _bring(self, session: int) -> None:
-        """Write the chunks to the plugin, as long as the caller can be kept waiting."""
+    async def _deliver(self, session: int) -> None:
+        """Write the chunks to the plugin; if it takes long, continue in the background."""
         task = asyncio.create_task(self._flush.run(session, take=False))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
@@ -199,7 +207,7 @@ class Resources:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A file with what came of it: its chunks, or why there are none."""
+    """A file that was read: its chunks, or why there are none."""
 
     upload: Upload
     kind: str

@@ -1,4 +1,4 @@
-"""Memories as they are answered."""
+"""Memories as the API returns them."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from gateway.names import resource_uri
 def result(
     row: Any, text: str, *, score: float | None = None, scope: str | None = None
 ) -> dict[str, Any]:
-    """A Result: always all seven fields. The row is what the gateway knows of the memory."""
+    """A Result: always all seven fields. The row is what the gateway knows about the memory."""
     return {
         "id": str(row["id"]),
         "session_id": row["name"],
@@ -24,7 +24,7 @@ def result(
 
 
 def raw(row: Any) -> dict[str, Any]:
-    """What else there is to know of a memory; never a key or a namespace."""
+    """Everything else about a memory; never a key or a namespace."""
     shown = {"type": row["type"], "created_at": format_time(row["created_at"])}
     if row["edited_at"] is not None:
         shown["edited_at"] = format_time(row["edited_at"])

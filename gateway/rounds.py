@@ -1,9 +1,9 @@
-"""Work for many callers at once: callers that arrive during a round join the next one.
+"""Batches the work of concurrent callers: those that arrive during a round join the next one.
 
-Of what a small statement costs, the way to the database and its commit are the larger part, and a
-round shares them. Who comes alone goes at once. But clients that were answered together come back
-together: the first of them waits for the others, who would else wait for its whole round, as long
-as one of them comes every moment.
+Most of the cost of a small statement is its round trip and its commit, which a round shares. A lone
+caller is served at once. But clients that were answered together come back together, so the first
+of them waits for the others as long as one arrives every millisecond; otherwise, the others would
+have to wait for its whole round.
 """
 
 import asyncio
@@ -21,8 +21,8 @@ _MOST_MOMENTS = 4
 class Rounds(Generic[Item, Outcome]):
     """`run` gets the items of a round and returns an outcome for each, in order.
 
-    An outcome that is an exception is raised to its caller. When `run` itself raises, all of the
-    round's callers get that. A caller that is cancelled does not stop the round.
+    An outcome that is an exception is raised in its caller. If `run` itself raises, all callers of
+    the round get the exception. A cancelled caller does not stop the round.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class Rounds(Generic[Item, Outcome]):
         self._largest = largest
         self._waiting: list[tuple[Item, asyncio.Future[Outcome]]] = []
         self._task: asyncio.Task[None] | None = None
-        # How many took part in the last round, when it ended, and who is told when they are back.
+        # The size of the last round, when it ended, and what is set when all its callers are back.
         self._expected = 0
         self._ended_at = 0.0
         self._all_back: asyncio.Future[None] | None = None
@@ -62,13 +62,13 @@ class Rounds(Generic[Item, Outcome]):
             self._waiting.clear()
 
     async def _let_come_back(self) -> None:
-        """Wait for those of the last round, if it has only just ended."""
+        """Wait for the callers of the last round, if it has just ended."""
         loop = asyncio.get_running_loop()
         if loop.time() - self._ended_at > _MOMENT_SECONDS:
             return
         come = 0
         for _ in range(_MOST_MOMENTS):
-            # All are back, or in the last moment nobody came.
+            # All are back, or nobody came in the last millisecond.
             if len(self._waiting) >= self._expected or len(self._waiting) == come:
                 return
             come = len(self._waiting)

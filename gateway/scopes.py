@@ -1,4 +1,4 @@
-"""Where a search looks: the namespaces of a chat, of resources, or of all that a user has."""
+"""Where a search looks: the namespaces of a chat, of resources, or of everything a user has."""
 
 import hmac
 from collections import OrderedDict
@@ -17,7 +17,7 @@ _MOST_NAMESPACES = 50_000
 
 
 class Scope(NamedTuple):
-    """Whose memories are searched, and which: the first arguments of the statements."""
+    """Which memories of which user are searched; the first arguments of the statements."""
 
     user_id: str
     app_id: str
@@ -40,7 +40,7 @@ class Scope(NamedTuple):
 
 
 class Namespaces(NamedTuple):
-    """The namespaces of a scope, and the user's `scope_version` when they were all."""
+    """The namespaces of a scope, and the user's `scope_version` when they were read."""
 
     names: list[str]
     version: int
@@ -52,11 +52,10 @@ class _Known(NamedTuple):
 
 
 class Scopes:
-    """The namespaces of scopes, and those that a search may try without asking first.
+    """Reads the namespaces of scopes, and remembers them for the next search.
 
-    Such a search makes sure of them and of the key afterwards, in the statement that describes what
-    it found. So it takes one statement and not two, and however many sessions a user has, they are
-    read once.
+    That search checks the namespaces and the key afterwards, in the statement that describes its
+    results: one statement instead of two, and the sessions of a user are not read every time.
     """
 
     def __init__(self, database: Database) -> None:
@@ -65,7 +64,7 @@ class Scopes:
         self._count = 0
 
     async def namespaces(self, scope: Scope, given: Credentials) -> Namespaces:
-        """The namespaces as they are now; `Unauthorized` for another key than the user's."""
+        """The namespaces as they are now; `Unauthorized` for a wrong key."""
         row = await self._database.fetchrow(load("find_scope"), *scope, given.key_sha256)
         recognise(given, row)
         if row is None:
@@ -75,7 +74,7 @@ class Scopes:
         return found
 
     def remembered(self, scope: Scope, given: Credentials) -> Namespaces | None:
-        """What the namespaces were when the database was last asked, by somebody with this key."""
+        """The namespaces as they were last read with this key."""
         known = self._remembered.get(scope)
         if known is None or not hmac.compare_digest(known.key_sha256, given.key_sha256):
             return None

@@ -1,4 +1,4 @@
-"""`POST /memories/search`: the best memories of the asked scopes, ranked together."""
+"""`POST /memories/search`: the best memories in the requested scopes, ranked together."""
 
 import re
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from gateway.statements import load
 from gateway.wire import NARROWEST_FIRST, ScopeName, SearchRequest
 from postgres.database import Database
 
-# Some may be deleted, or have the text of another: then there must be more to take from.
+# A few more than requested: some may be deleted, or have the same text as another.
 _SPARE = 2
 _QUERY_BEGIN = 600
 _QUERY_END = 200
@@ -25,7 +25,7 @@ _WORD = re.compile(r"\w+")
 
 
 class _Ranked(NamedTuple):
-    """Something found, in the order in which it is shown: best, newest, first id."""
+    """A memory that was found; the first fields are its rank: best, newest, lowest id."""
 
     minus_score: float
     minus_created_at: float
@@ -36,9 +36,9 @@ class _Ranked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A search, by whom, and where it looks.
+    """A search, its caller, and the namespaces to search.
 
-    `is_guess`: the namespaces are those of an earlier search, and the key was that user's then.
+    `is_guess` means that namespaces and key are those of an earlier search and must be checked.
     """
 
     given: Credentials
@@ -49,7 +49,7 @@ class _Question:
 
 
 class _Outdated(Exception):
-    """A guess that was wrong: the scope has other namespaces now."""
+    """The guess was wrong: the scope has other namespaces now."""
 
 
 class Search:
@@ -62,7 +62,7 @@ class Search:
         self._scopes = Scopes(database)
 
     async def search(self, given: Credentials, request: SearchRequest) -> list[dict[str, Any]]:
-        """At most `top_k` results for the user whose credentials these are."""
+        """At most `top_k` results for the user with these credentials."""
         scope = Scope.of(given.user_id, request)
         try:
             guess = self._scopes.remembered(scope, given)
@@ -100,7 +100,7 @@ class Search:
             limit = MAX_LIMIT
 
     async def _describe(self, asked: _Question, found: list[Found]) -> list[dict[str, Any]]:
-        """The best of what was found, as it is answered. It is here that a deletion counts."""
+        """The best memories as results. Those that were deleted are dropped here."""
         rows = await self._database.fetch(
             load("describe_memories"),
             asked.given.user_id,
@@ -133,7 +133,7 @@ def _rank(it: _Ranked) -> tuple[float, float, str]:
 
 
 def _is_shown_first(one: _Ranked, other: _Ranked, scopes: Iterable[str], chat: str | None) -> bool:
-    """Of memories with the same text and score, the one that is nearest to the chat is shown."""
+    """Of memories with the same text and score, the one in the narrowest scope is shown."""
 
     def key(it: _Ranked) -> tuple[float, int, tuple[float, float, str]]:
         distance = NARROWEST_FIRST.index(narrowest(it.row, scopes, chat))
@@ -143,7 +143,7 @@ def _is_shown_first(one: _Ranked, other: _Ranked, scopes: Iterable[str], chat: s
 
 
 def narrowest(row: Any, scopes: Iterable[str], chat: str | None) -> ScopeName:
-    """The narrowest of the asked scopes in which the memory is."""
+    """The narrowest of the requested scopes that contains the memory."""
     if "current_chat" in scopes and row["name"] == chat:
         return "current_chat"
     if "resources" in scopes and row["is_resource"]:
@@ -162,7 +162,7 @@ def shortened(query: str) -> str:
 
 
 def rank_by_words(memories: Iterable[Found], query: str) -> list[Found]:
-    """For a plugin that does not look at the query: what has words of it, by their share."""
+    """For a plugin without text search: memories that share words with the query."""
     words = set(_WORD.findall(query.casefold()))
     found = []
     for memory in memories:

@@ -8,7 +8,7 @@ from datetime import datetime
 from language.sentences import split_text
 
 LONGEST = 2000
-# No white space after a label while a text is split, or a part could be only a label.
+# Replaces the space after a label while a text is split, so that no part is only a label.
 _GLUE = "\ue001"
 _LABELS = {"user": "User:", "assistant": "Assistant:"}
 _GLUED = re.compile(f"(User|Assistant):{_GLUE}")
@@ -16,7 +16,7 @@ _GLUED = re.compile(f"(User|Assistant):{_GLUE}")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message as it waits in the buffer."""
+    """A message in the buffer."""
 
     role: str
     sender_id: str
@@ -26,7 +26,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A run of user messages with the answers to it."""
+    """A run of user messages with the answers that follow."""
 
     messages: tuple[Message, ...]
 
@@ -55,7 +55,7 @@ class _Run:
 
 
 def turns(messages: Iterable[Message]) -> Iterator[Turn]:
-    """The turns of a conversation, in order; tool messages and blank ones are in none."""
+    """The turns of a conversation, in order; tool messages and blank ones are skipped."""
     run = _Run()
     for message in messages:
         if message.role not in _LABELS or not message.content.strip():
@@ -70,7 +70,7 @@ def turns(messages: Iterable[Message]) -> Iterator[Turn]:
 
 
 def part_numbers(texts: Sequence[str]) -> list[dict[str, int]]:
-    """For each text, which part of how many it is; nothing for a text in one piece."""
+    """The part number of each text and their count; nothing if there is only one."""
     if len(texts) == 1:
         return [{}]
     return [{"part": number, "parts": len(texts)} for number in range(1, len(texts) + 1)]

@@ -1,4 +1,4 @@
-"""Users and their keys. Only the SHA-256 of a key is kept."""
+"""Users and their keys. Only the SHA-256 of a key is stored."""
 
 import hmac
 from collections import OrderedDict
@@ -37,7 +37,7 @@ class Users:
         self._remembered: OrderedDict[str, User] = OrderedDict()
 
     async def create(self, user_id: str) -> dict[str, Any]:
-        """A new user with a key that is shown this once; `Conflict` when there is one."""
+        """Create a user with a key, which is shown only once; `Conflict` if the user exists."""
         key = new_key()
         row = await self._database.fetchrow(load("create_user"), user_id, hash_key(key))
         if row is None:
@@ -45,7 +45,7 @@ class Users:
         return _user_key(user_id, key, row["created_at"])
 
     async def rotate_key(self, user_id: str) -> dict[str, Any]:
-        """A new key; the old one fails from now on, in every worker."""
+        """Replace the key; the old one stops working at once, in every worker."""
         key = new_key()
         row = await self._database.fetchrow(load("rotate_key"), user_id, hash_key(key))
         if row is None:
@@ -55,8 +55,8 @@ class Users:
     async def authenticate(self, given: Credentials) -> User:
         """The user whose key this is, or `Unauthorized`.
 
-        The database is asked every time: a key that was replaced fails at once. Requests that
-        come while it is being asked share the next question.
+        It queries the database every time, so that a replaced key fails at once. Requests that
+        arrive during a query share the next one.
         """
         user = recognise(given, await self._lookups.take_part(given.user_id))
         self._remembered[user.user_id] = user
@@ -65,10 +65,10 @@ class Users:
         return user
 
     def remembered(self, given: Credentials) -> User | None:
-        """The user whose key this was when the database was last asked.
+        """The user who had this key when it was last checked.
 
-        Only for a statement that itself makes sure of `key_sha256`. Whoever is not recognised here
-        may still be by `authenticate`.
+        Only for a statement that checks `key_sha256` itself. A user who is not found here may still
+        be found by `authenticate`.
         """
         user = self._remembered.get(given.user_id)
         if user is None or not hmac.compare_digest(user.key_sha256, given.key_sha256):
@@ -76,7 +76,7 @@ class Users:
         return user
 
     def forget(self, user: User) -> None:
-        """The database knows better than what is remembered."""
+        """What is remembered about the user is out of date."""
         self._remembered.pop(user.user_id, None)
 
     async def find(self, user_id: str) -> User:
@@ -93,7 +93,7 @@ class Users:
 
 
 def recognise(given: Credentials, row: Any) -> User:
-    """The user of a row, if the key is theirs. A row that is missing takes as long."""
+    """The user of a row, or `Unauthorized` for a wrong key. A missing row takes as long."""
     stored = _NOBODY if row is None else row["key_sha256"]
     if not hmac.compare_digest(stored, given.key_sha256) or row is None:
         raise Unauthorized

@@ -1,4 +1,4 @@
-"""The bodies of requests, and the values they are made of."""
+"""Request bodies and the types of their fields."""
 
 import re
 import unicodedata
@@ -48,7 +48,7 @@ def _matches(pattern: re.Pattern[str], shape: str) -> AfterValidator:
 
 
 def is_plain(value: str, longest: int) -> bool:
-    """Whether it is printable ASCII and not blank, as nearly every name is: nothing to refuse."""
+    """Whether a name is printable ASCII and not blank, as nearly all are: no other rule applies."""
     return (
         value.isascii()
         and value.isprintable()
@@ -109,7 +109,7 @@ MessageText = Annotated[Text, BeforeValidator(_joined)]
 
 
 class Request(contract.WireModel):
-    """A body. `null` for an optional field means that it is absent."""
+    """`null` for an optional field means that it is absent."""
 
     app_id: ScopeId = "default"
     project_id: ScopeId = "default"
@@ -191,7 +191,7 @@ class FileNames(Request):
 
 
 class Place(Request):
-    """The query parameters that say in which app and project."""
+    """The query parameters `app_id` and `project_id`."""
 
 
 class PageRequest(Request):
@@ -209,16 +209,17 @@ class PageRequest(Request):
         return value
 
 
-def read_object(body: bytes) -> dict[str, Any]:
+def read_object(body: bytes | bytearray) -> dict[str, Any]:
     """The JSON object of a body; an empty body is an empty object."""
-    if not body.strip():
+    if not body or body.isspace():
         return {}
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError:
-        # It refuses a lone surrogate without saying where; the patient parser leads to the field.
+        # orjson rejects a lone surrogate without saying where. The slower parser accepts it, and
+        # validation names the field.
         try:
-            value = load_json(body)
+            value = load_json(bytes(body))
         except contract.BadRequest as error:
             raise BadRequest(error.message, details=error.details) from None
     if not isinstance(value, dict):
@@ -227,13 +228,13 @@ def read_object(body: bytes) -> dict[str, Any]:
 
 
 def read(model: type[AnyModel], values: dict[str, Any]) -> AnyModel:
-    """The values as a request, or `BadRequest` that names the field."""
+    """Validate a request; `BadRequest` names the field."""
     request: AnyModel = check(model, values)
     return request
 
 
 def check(kind: Any, value: object, field: str = "") -> Any:
-    """One value, or `BadRequest` that names it."""
+    """Validate one value; `BadRequest` names the field."""
     try:
         return contract.parse_value(kind, value, field)
     except contract.BadRequest as error:

@@ -12,7 +12,7 @@ CREATE TABLE IF NOT EXISTS messages (
 );
 CREATE INDEX IF NOT EXISTS messages_of_session ON messages (session_id, id);
 
--- Events are apart from messages, so that nothing that reads messages can show one.
+-- Separate from messages, so that nothing that reads messages can show an event.
 CREATE TABLE IF NOT EXISTS events (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     session_id TEXT NOT NULL REFERENCES sessions (id),
@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS events (
 );
 CREATE INDEX IF NOT EXISTS events_of_session ON events (session_id, id);
 
--- The words of messages under their ids; the text itself is in `messages` only.
+-- The words of messages by message id; the text itself is only in `messages`.
 CREATE VIRTUAL TABLE IF NOT EXISTS message_words USING fts5 (
     words, content = '', tokenize = 'porter unicode61 remove_diacritics 2'
 );

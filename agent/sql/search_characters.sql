@@ -1,4 +1,4 @@
--- For what has no words: punctuation, emoji.
+-- For queries without words, such as punctuation or emoji.
 SELECT session_id, role, content, created_at
 FROM messages
 WHERE instr(content, :characters) > 0

@@ -1,8 +1,8 @@
--- Messages of several sessions at once; returns the places of the sessions, without those whose user
--- has another key, and the messages that were not known, unless that are all: the usual answer is short.
+-- Adds messages to several sessions at once. Returns the places of the sessions, except those whose user
+-- has another key, and the messages that are new; NULL if all are, which keeps the usual answer short.
 --
--- $1 are the sessions, made where they do not exist. Each message of $2 names the place of its session
--- among them. Sessions are locked in one order, so that two of these never wait for each other.
+-- $1 are the sessions, which are created if necessary. Each message in $2 names the place of its session
+-- in $1. Sessions are locked in a fixed order, so that two of these statements never deadlock.
 WITH asked AS (
     SELECT session.*
     FROM unnest($1::new_session[])

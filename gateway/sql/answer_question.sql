@@ -1,4 +1,4 @@
--- The question $1 becomes a batch of facts, once: without the question there is no batch.
+-- The question $1 becomes a batch of facts, once: if the question is gone, nothing happens.
 WITH answered AS (
     DELETE FROM questions WHERE id = $1 RETURNING session
 ),

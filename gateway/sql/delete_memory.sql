@@ -1,5 +1,4 @@
--- Gone for everybody from now on; the plugin is told afterwards. What the model was to be asked about
--- the same turn is gone, too.
+-- Takes effect at once; the plugin deletes it afterwards. A question about the same turn is deleted, too.
 WITH gone AS (
     UPDATE memories SET deleted_at = now(), text = NULL
     FROM sessions

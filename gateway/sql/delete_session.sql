@@ -1,4 +1,4 @@
--- The session with all that hangs on it; the plugin is told afterwards.
+-- Deletes the session and everything in it; the plugin deletes it afterwards.
 WITH gone AS (
     DELETE FROM sessions
     WHERE owner = $1 AND app_id = $2 AND project_id = $3 AND name = $4

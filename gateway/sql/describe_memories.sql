@@ -1,7 +1,7 @@
--- The user of the key $2, and what the gateway knows of the memories $3 that the plugin has found; those
--- that were deleted are left out. Nothing for another key, and one row without a memory where none is left.
+-- What the gateway knows about the memories $3 that the plugin found, without those that were deleted.
+-- No row for a wrong key $2; one row without a memory if none is left.
 --
--- scope_version tells whether namespaces that were searched without asking first still are all.
+-- scope_version shows whether the remembered namespaces that were searched are still up to date.
 SELECT
     users.id AS owner, users.scope_version, memory.*
 FROM users

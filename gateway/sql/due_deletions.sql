@@ -1,4 +1,4 @@
--- What the plugin is to forget next; of the user $1, all of it.
+-- What the plugin has to delete now; with a user $1, everything of that user.
 SELECT id, session, namespace, memory_id
 FROM deletions
 WHERE CASE WHEN $1::bigint IS NULL THEN try_at <= now() ELSE owner = $1 END

@@ -1,4 +1,4 @@
--- Some sessions of a user who was deleted, with all that hangs on them.
+-- Deletes some sessions of a deleted user, with everything in them.
 WITH gone AS (
     DELETE FROM sessions
     WHERE id IN (SELECT id FROM sessions WHERE owner = $1 ORDER BY id LIMIT $2)

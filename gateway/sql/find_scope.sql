@@ -1,5 +1,5 @@
--- The user, and the namespaces in which a search looks: of the chat $4, of resources, or all. None for
--- another key than $7, so that a wrong one is refused as fast as an unknown user.
+-- The user, and the namespaces to search: of the chat $4, of resources if $5, of everything if $6. With
+-- a wrong key $7 there are none, so that it is refused as fast as an unknown user.
 SELECT
     users.id, users.user_id, users.key_sha256, users.created_at, users.scope_version,
     ARRAY(

@@ -1,4 +1,4 @@
--- Newest first; $4 and $5 are where the page before has ended.
+-- Newest first; $4 and $5 are the end of the previous page.
 SELECT
 -- include: resource_columns
 WHERE

@@ -1,4 +1,4 @@
--- The plugin has the new text; the old one must not be written again by a flush that is repeated.
+-- The plugin has the new text; a repeated flush must not write the old one again.
 WITH unasked AS (
     DELETE FROM questions WHERE session = $1 AND $2::uuid = ANY(memories)
 )

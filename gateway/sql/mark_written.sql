@@ -1,4 +1,4 @@
--- The plugin has the memories $2 of the session $1; batches that are complete now are done.
+-- The plugin has the memories $2 of the session $1; finish the batches that are now complete.
 WITH written AS (
     UPDATE memories SET text = NULL
     WHERE session = $1 AND id = ANY($2::uuid[])

@@ -1,4 +1,4 @@
--- The plugin did not take them: try again. However long it is away, they are to be there within 10
+-- The plugin did not accept them: retry. However long it was down, they must be written within 10
 -- seconds of its return.
 UPDATE batches
 SET

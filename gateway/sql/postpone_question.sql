@@ -1,4 +1,4 @@
--- After a day of tries nobody waits for the answer any more.
+-- Give up after about a day of retries.
 WITH kept AS (
     UPDATE questions
     SET attempts = attempts + 1, try_at = now() + least(attempts + 1, 60) * interval '10 seconds'

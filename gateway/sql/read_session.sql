@@ -1,13 +1,13 @@
--- Try to get the lock $1, and read the session $2, if its user lives, with the messages that no flush has
--- taken: a row for each, or one row without a message. It is behind when an earlier flush is not complete,
--- and new when the plugin has none of its memories.
+-- Tries to acquire the lock $1, and reads the session $2 unless its user was deleted: a row for each message
+-- that no flush has taken, or one row without a message. It has open batches if an earlier flush is
+-- incomplete, and is new if the plugin has none of its memories.
 WITH lock AS MATERIALIZED (
     SELECT pg_try_advisory_lock($1::bigint) AS is_held
 )
 SELECT
     lock.is_held, session.id, users.user_id, users.key_sha256, session.app_id, session.project_id, session.name, session.namespace,
     session.last_message_at,
-    EXISTS (SELECT FROM batches WHERE batches.session = session.id) AS is_behind,
+    EXISTS (SELECT FROM batches WHERE batches.session = session.id) AS has_open_batches,
     NOT EXISTS (
         SELECT FROM memories WHERE memories.session = session.id AND memories.text IS NULL
     ) AS is_new,

@@ -1,5 +1,5 @@
--- Only when nothing of the user is left; keys of requests go with the row. Returns whether it is gone,
--- also when somebody else was faster.
+-- Deletes the user, with its idempotency keys, if nothing else is left. Returns whether it is gone, even
+-- if another worker was faster.
 WITH removed AS (
     DELETE FROM users
     WHERE

@@ -1,4 +1,4 @@
--- Part of a statement: a resource as it is shown.
+-- Part of other statements: a resource as the API returns it.
     resource.session, resource.resource_id, users.user_id, resource.sha256, resource.title,
     resource.filename, resource.content_type, resource.size, resource.chunk_count,
     resource.created_at, resource.error,

@@ -1,2 +1,4 @@
--- What came of another try with a file that could not be read.
-UPDATE resources SET chunk_count = $2, error = $3 WHERE session = $1
+-- The result of reading a failed file again, with its current name and type.
+UPDATE resources
+SET title = $2, filename = $3, content_type = $4, chunk_count = $5, error = $6
+WHERE session = $1

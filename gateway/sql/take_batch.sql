@@ -1,15 +1,15 @@
--- Fix what a flush takes: from here on the batch $2 of the session $1 is brought to the plugin,
--- whoever dies. $3 are the messages' numbers, $4 is the session's last_message_at as it was read: an
--- add since then has made a new one. Where another flush has taken some of them, after they were read
--- and before the lock was there, it fails: message_count must not be null.
+-- Records what a flush takes: from now on, the batch $2 of the session $1 will be written to the plugin even
+-- if this process dies. $3 are the numbers of the messages. $4 is the session's last_message_at as it was
+-- read: a later add has changed it. If another flush took some of the messages before the lock was held,
+-- this statement fails, because message_count must not be null.
 WITH taken AS (
-    -- All of them have a content. To say so leaves out what earlier flushes took, however long the chat is.
+    -- "content IS NOT NULL" is always true here, and lets PostgreSQL use the small index of buffered messages.
     UPDATE messages SET batch = $2
     WHERE session = $1 AND number = ANY($3::bigint[]) AND batch IS NULL AND content IS NOT NULL
     RETURNING number
 ),
 stored AS (
-    -- A search looks for the session in the plugin from here on, and finds what is there already.
+    -- From now on, a search includes the session, and finds what is already written.
     UPDATE sessions
     SET
         is_buffering = is_buffering AND last_message_at <> $4,

@@ -1,6 +1,7 @@
 """Rulings 11 to 16: adding and flushing."""
 
 import asyncio
+import json
 from typing import Any
 
 import asyncpg
@@ -93,6 +94,48 @@ async def test_ruling_12_text_items_are_the_text(ann: Person) -> None:
         {"type": "text", "text": "two"},
     ]
     assert (await ann.add("chat:1", first | {"content": items}))["duplicate_count"] == 1
+
+
+@pytest.mark.parametrize("written", ["1780000000000.0", "1.78e12", "1780000000000E0"])
+async def test_ruling_12_a_timestamp_is_the_same_however_json_writes_it(
+    ann: Person, written: str
+) -> None:
+    first = message("Talk of tea", timestamp=1_780_000_000_000)
+    await ann.add("chat:1", first)
+    body = json.dumps({**ann.credentials, "session_id": "chat:1", "messages": [first]})
+    answer = await ann.http.post(ADD, content=body.replace("1780000000000", written))
+    assert checked(answer, 200)["duplicate_count"] == 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32", "latin-1"])
+async def test_ruling_26_a_body_in_another_encoding_is_refused_and_nothing_is_stored(
+    ann: Person, encoding: str
+) -> None:
+    fields = {"session_id": "chat:1", "messages": [message("Tee für Jörg")]}
+    body = json.dumps({**ann.credentials, **fields}, ensure_ascii=False)
+    answer = await ann.http.post(ADD, content=body.encode(encoding))
+    assert checked(answer, 400)["message"].startswith("body: ")
+    assert (await ann.flush("chat:1"))["message_count"] == 0
+
+
+@pytest.mark.parametrize(
+    "unknown", ["1e999", "[[[]]]", r'"\ud800"', r'"\u0000"', '{"a": 1, "a": 2}']
+)
+async def test_ruling_26_unknown_fields_of_a_message_are_ignored_whatever_they_hold(
+    ann: Person, unknown: str
+) -> None:
+    fields = {"session_id": "chat:1", "messages": [message("hi", more="MORE")], "also": "MORE"}
+    body = json.dumps({**ann.credentials, **fields}).replace('"MORE"', unknown)
+    checked(await ann.http.post(ADD, content=body), 200)
+    assert (await ann.flush("chat:1"))["message_count"] == 1
+
+
+async def test_ruling_26_a_bad_message_keeps_the_good_ones_from_being_stored(ann: Person) -> None:
+    answer = await ann.post(
+        ADD, session_id="chat:1", messages=[message("hi"), message("a\x00b"), message("ho")]
+    )
+    assert checked(answer, 400)["message"].startswith("messages.1.content")
+    assert (await ann.flush("chat:1"))["message_count"] == 0
 
 
 async def test_ruling_12_deleting_the_session_forgets_its_messages(ann: Person) -> None:

@@ -419,6 +419,52 @@ async def test_ruling_21_an_export_says_when_the_plugin_cannot_list_more(
     assert lines[-1]["counts"]["memory"] == (120 if complete else 100)
 
 
+@pytest.mark.parametrize("extensions", [(), ("get",), ("list",)])
+async def test_ruling_21_an_export_counts_what_the_plugin_has_lost(
+    store: str, extensions: tuple[Extension, ...]
+) -> None:
+    board = switchboard(extensions=extensions)
+    async with people.gateway(store, board.client()) as gateway:
+        ann = await gateway.person()
+        await ann.say("chat:1", "tea 1", "tea 2", "tea 3")
+        await ann.say("chat:2", "tea 4")
+        # As if its database had been restored from a backup.
+        [first, second] = board.spaces(ann.user_id)
+        del board.plugin.store.spaces[second.name]
+        for key in list(first.rows)[:2]:
+            del first.rows[key]
+            del board.plugin.store.home[key]
+        end = (await export(ann))[-1]
+    assert (end["complete"], end["missing"], end["counts"]["memory"]) == (False, 3, 1)
+    assert "3 memories" in end["reason"]
+
+
+async def test_ruling_21_what_is_deleted_during_an_export_is_not_missing(
+    ann: Person, plugin: Switchboard
+) -> None:
+    await ann.say("chat:1", "Talk of tea", "Talk of coffee")
+    await ann.say("chat:2", "Talk of water")
+    memory = await only(ann, "tea")
+    plugin.held = "POST /v1/memories/list"
+    exporting = asyncio.create_task(export(ann))
+    await plugin.arrived.wait()
+    assert (await ann.delete(f"/memories/{memory['id']}")).status_code == 204
+    assert (await ann.delete("/sessions/chat:2")).status_code == 204
+    plugin.held = None
+    end = (await exporting)[-1]
+    assert (end["complete"], end["counts"]["memory"]) == (True, 1)
+
+
+async def test_ruling_21_a_pending_resource_is_exported_with_its_text(
+    ann: Person, plugin: Switchboard
+) -> None:
+    plugin.refuses = lambda body: "POISON" in body
+    await ann.upload("This is POISON.", 202)
+    lines = await export(ann)
+    assert [it["text"] for it in lines if _type(it) == "memory"] == ["This is POISON."]
+    assert lines[-1]["complete"] is True
+
+
 async def test_ruling_21_without_the_plugin_there_is_no_half_export(
     ann: Person, plugin: Switchboard
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import psutil
 import pytest
 
+from gateway.extractor import Extractor
 from gateway.resources import Resources
 from tests.integration.gateway import files, people
 from tests.integration.gateway.people import Person, checked
@@ -121,8 +122,28 @@ async def test_ruling_22_other_types_are_refused_and_nothing_is_kept(
 
 async def test_ruling_22_empty_files_and_blank_texts_are_refused(ann: Person) -> None:
     checked(await ann.upload_file("a.txt", b"", "text/plain"), 400)
-    for text in ("", "  \n"):
-        checked(await ann.post("/resources", text=text), 400)
+    for text in ("", "  \n", "\ufeff"):
+        told = checked(await ann.post("/resources", text=text), 400)
+        assert told["message"].startswith("text: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.txt", b"  \n "),
+        ("a.txt", "\xa0\u2003\n".encode()),
+        ("a.txt", " \n".encode("utf-16")),
+        ("a.html", b"\n"),
+        ("a.json", b"\n"),
+        ("a.csv", b"\n"),
+    ],
+)
+async def test_ruling_22_a_blank_text_file_is_refused_like_blank_text(
+    ann: Person, name: str, content: bytes
+) -> None:
+    told = checked(await ann.upload_file(name, content), 400)
+    assert told["message"] == "file: must not be blank"
+    assert checked(await ann.get("/resources"), 200)["resources"] == []
 
 
 UNREADABLE = {
@@ -137,7 +158,6 @@ UNREADABLE = {
     "deep JSON": ("a.json", b"[" * 200_000 + b"]" * 200_000, "nested"),
     "binary data": ("a.txt", b"\x00\x01\xff\xfe\x00", "not text"),
     "only tags": ("a.html", b"<html><script>x</script></html>", "no text"),
-    "only white space": ("a.txt", b"  \n ", "no text"),
 }
 
 
@@ -152,6 +172,31 @@ async def test_ruling_22_what_cannot_be_read_is_reported(ann: Person, what: str)
     assert checked(await ann.upload_file(name, content), 200) == made
     assert await ann.search("hello") == []
     assert (await ann.delete(f"/resources/{made['resource_id']}")).status_code == 204
+
+
+@pytest.mark.parametrize("charset", ["nonsense", "undefined", "idna", "rot13", "utf-16"])
+async def test_ruling_22_a_charset_that_does_not_fit_is_reported(ann: Person, charset: str) -> None:
+    content = b"xn--\xff.."
+    made = checked(await ann.upload_file("a.txt", content, f"text/plain; charset={charset}"), 201)
+    assert (made["status"], made["error"]) == (
+        "failed",
+        "The file is not text in a known encoding.",
+    )
+
+
+async def test_ruling_22_a_file_that_is_read_at_last_has_the_name_and_type_it_was_read_by(
+    ann: Person,
+) -> None:
+    failed = checked(await ann.upload_file("tea.pdf", b"Green tea", title="Broken"), 201)
+    again = checked(await ann.upload_file("tea.txt", b"Green tea"), 200)
+    assert again == failed | {
+        "status": "extracted",
+        "title": "tea.txt",
+        "filename": "tea.txt",
+        "content_type": "text/plain",
+        "chunk_count": 1,
+        "error": None,
+    }
 
 
 async def test_ruling_22_a_file_that_unpacks_without_end_is_reported(ann: Person) -> None:
@@ -244,6 +289,51 @@ async def test_ruling_22_a_text_in_json_is_read_whatever_charset_its_type_names(
     assert (resource["status"], resource["content_type"]) == ("extracted", "text/plain")
     found = checked(await ann.post("/memories/search", query="Tee"), 200)["results"]
     assert [it["text"] for it in found] == ["Tee für Jörg"]
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        ({}, "text/plain"),
+        ({"filename": None, "content_type": None}, "text/plain"),
+        ({"filename": "", "content_type": ""}, "text/plain"),
+        ({"content_type": "application/octet-stream"}, "text/plain"),
+        ({"filename": "README"}, "text/plain"),
+        ({"filename": "README", "content_type": "application/octet-stream"}, "text/plain"),
+        ({"filename": "notes.md"}, "text/markdown"),
+        ({"filename": "notes.md", "content_type": "text/plain"}, "text/plain"),
+    ],
+)
+async def test_ruling_22_a_text_in_json_is_plain_text_unless_type_or_name_say_otherwise(
+    ann: Person, names: dict[str, Any], kind: str
+) -> None:
+    assert (await ann.upload("Green tea", **names))["content_type"] == kind
+
+
+@pytest.mark.parametrize(
+    "names", [{"filename": "a.png"}, {"filename": "a.txt", "content_type": "image/png"}]
+)
+async def test_ruling_22_a_text_in_json_of_another_type_is_refused(
+    ann: Person, names: dict[str, str]
+) -> None:
+    await ann.upload("Green tea", 415, **names)
+
+
+@pytest.mark.parametrize("letter", ["x", "ж"])
+async def test_ruling_28_a_text_within_the_limit_is_taken_however_json_writes_it(
+    ann: Person, letter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Extractor, "chunks", _no_chunks)
+    count = 25 * 2**20 // len(letter.encode())
+    escaped = f"\\u{ord(letter):04x}" * count
+    credentials = json.dumps(ann.credentials)[1:-1]
+    body = f'{{{credentials}, "text": "{escaped}"}}'
+    made = checked(await ann.http.post("/resources", content=body), 201)
+    assert made["size"] == 25 * 2**20
+
+
+async def _no_chunks(*_: Any) -> list[str]:
+    return []
 
 
 async def test_ruling_22_a_file_of_25_mib_is_the_largest(ann: Person) -> None:

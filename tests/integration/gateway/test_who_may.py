@@ -314,6 +314,39 @@ async def test_ruling_4_a_wrong_key_does_not_tell_how_many_sessions_a_user_has(
         await connection.close()
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "fields", "headers"),
+    [
+        ("POST", "/memories/search", {"query": 5}, {}),
+        ("POST", "/memories/add", {"session_id": 5}, {}),
+        (
+            "POST",
+            "/memories/add",
+            {"session_id": "s", "messages": [message("hi")]},
+            {"Idempotency-Key": ""},
+        ),
+        ("POST", "/memories/flush", {}, {}),
+        ("POST", "/resources", {"text": 5}, {}),
+        ("PATCH", "/memories/x", {"text": 5}, {}),
+        ("DELETE", "/memories/x", {}, {}),
+        ("DELETE", "/sessions/resource:x", {}, {}),
+        ("GET", "/resources?limit=0", {}, {}),
+    ],
+)
+async def test_ruling_4_wrong_credentials_are_refused_before_the_rest_of_a_request(
+    ann: Person, method: str, path: str, fields: dict[str, Any], headers: dict[str, str]
+) -> None:
+    answers = [
+        await ann.http.request(method, path, json=fields, headers=headers),
+        await ann.http.request(
+            method, path, json=fields, headers=headers, auth=(ann.user_id, "wrong")
+        ),
+    ]
+    assert [it.status_code for it in answers] == [401, 401]
+    assert answers[0].content == answers[1].content
+    checked(await ann.http.request(method, path, json=fields, headers=headers, auth=ann.basic), 400)
+
+
 @pytest.mark.parametrize("value", [1, True, 2.5, ["a"], {"a": 1}])
 @pytest.mark.parametrize("field", ["user_id", "user_key"])
 async def test_ruling_4_credentials_that_are_not_strings_are_bad_requests(

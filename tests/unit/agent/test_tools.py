@@ -36,6 +36,8 @@ class Adder:
     async def run(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         if arguments.get("how") == "slow":
             raise RuntimeError("too slow")
+        if arguments.get("how") == "fast":
+            raise NotImplementedError
         if arguments.get("loud"):
             return {"not json": object()}
         return {"sum": arguments["a"] + arguments.get("b", 0)}
@@ -68,6 +70,7 @@ async def test_a_tool_answers_json(registry: ToolRegistry) -> None:
         ("adder", {"a": 1, "c": 1}, "There is no argument c. There are: a, b, how, "),
         ("adder", {"a": 1, "many": "x"}, "many must be of type array."),
         ("adder", {"a": 1, "how": "slow"}, "The tool adder failed: too slow"),
+        ("adder", {"a": 1, "how": "fast"}, "The tool adder failed: NotImplementedError"),
         ("adder", {"a": 1, "loud": True}, "The tool adder failed: "),
         ("adder", {"a": 1, "b": math.inf}, "The tool adder failed: "),
         ("adder", [1], "The arguments must be a JSON object."),

@@ -1,2 +1,2 @@
--- Whether a flush or an upload of the user is not complete.
+-- Whether a flush or an upload of the user is incomplete.
 SELECT EXISTS (SELECT FROM batches JOIN sessions ON sessions.id = batches.session WHERE sessions.owner = $1)
