@@ -105,7 +105,7 @@ def status(
     found = status_of(settings, curated_memory(settings))
     if found["gateway"]["state"] == "active":
         found["gateway"]["reachable"] = asyncio.run(_is_reachable(settings))
-    typer.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else _told(found))
+    typer.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else _as_text(found))
 
 
 async def _is_reachable(settings: AgentConfig) -> bool:
@@ -118,7 +118,7 @@ async def _is_reachable(settings: AgentConfig) -> bool:
         await client.aclose()
 
 
-def _told(status: dict[str, Any]) -> str:
+def _as_text(status: dict[str, Any]) -> str:
     """Two levels of names and values, one per line."""
     how = "explicit" if status["explicit"] else "by default"
     lines = [f"mode: {status['mode']} ({how})"]

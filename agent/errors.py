@@ -21,7 +21,7 @@ class _CallError(Exception):
     def __init__(self, *fields: str | int | None) -> None:
         super().__init__(*fields)
 
-    def _told(self, what: str, category: str, status_code: int | None) -> str:
+    def _describe(self, what: str, category: str, status_code: int | None) -> str:
         status = "" if status_code is None else f" status={status_code}"
         return f"{what} failed: {category}{status}"
 
@@ -36,7 +36,7 @@ class MemoryGatewayError(_CallError):
         self.status_code = status_code
 
     def __str__(self) -> str:
-        return self._told(f"Memory Gateway {self.operation}", self.category, self.status_code)
+        return self._describe(f"Memory Gateway {self.operation}", self.category, self.status_code)
 
 
 class CuratedMemoryError(Exception):
@@ -56,7 +56,7 @@ class ProviderError(_CallError):
         self.status_code = status_code
 
     def __str__(self) -> str:
-        return self._told("Provider", self.category, self.status_code)
+        return self._describe("Provider", self.category, self.status_code)
 
 
 class SessionStoreError(Exception):

@@ -47,7 +47,7 @@ class MemoryFile:
         Nobody else can change it meanwhile, and readers see the old text or the new one, even after
         a kill or a power failure.
         """
-        with self._told_as_refusal():
+        with self._errors_as_refusals():
             real = Path(os.path.realpath(self._path))
             real.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with self._locked(real.parent) as directory:
@@ -56,7 +56,7 @@ class MemoryFile:
                     _replace(real, new.encode(), directory)
 
     def _bytes(self) -> bytes:
-        with self._told_as_refusal():
+        with self._errors_as_refusals():
             try:
                 return self._path.read_bytes()
             except FileNotFoundError:
@@ -87,7 +87,7 @@ class MemoryFile:
             os.close(descriptor)
 
     @contextmanager
-    def _told_as_refusal(self) -> Iterator[None]:
+    def _errors_as_refusals(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:

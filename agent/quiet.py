@@ -18,7 +18,7 @@ _LOGGERS = (
     "httpcore.proxy",
     "httpcore.socks",
 )
-_ours: ContextVar[bool] = ContextVar("a call of the agent is under way", default=False)
+_ours: ContextVar[bool] = ContextVar("a call of the agent is in progress", default=False)
 
 
 def _is_not_ours(_: logging.LogRecord) -> bool:

@@ -51,7 +51,7 @@ class SessionStore:
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
         self._lock = threading.Lock()
-        with self._told():
+        with self._reporting_errors():
             if str(path) != ":memory:":
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 # Conversations are private; SQLite gives its other files the mode of this one.
@@ -60,7 +60,7 @@ class SessionStore:
                 path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
             )
         try:
-            with self._told():
+            with self._reporting_errors():
                 self._prepare()
         except BaseException:
             self._connection.close()
@@ -133,7 +133,7 @@ class SessionStore:
 
     def close(self) -> None:
         """May be called twice."""
-        with self._lock, self._told():
+        with self._lock, self._reporting_errors():
             self._connection.close()
 
     def _prepare(self) -> None:
@@ -149,13 +149,13 @@ class SessionStore:
         self._connection.execute("COMMIT")
 
     def _rows(self, statement: str, **parameters: Any) -> list[Any]:
-        with self._lock, self._told():
+        with self._lock, self._reporting_errors():
             return self._connection.execute(load(statement), parameters).fetchall()
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """All or nothing."""
-        with self._lock, self._told():
+        with self._lock, self._reporting_errors():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
@@ -166,7 +166,7 @@ class SessionStore:
                 raise
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _reporting_errors(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, OSError, UnicodeError) as error:

@@ -43,7 +43,7 @@ class Export:
     async def lines(self) -> AsyncIterator[bytes]:
         user = {"user_id": self._user.user_id, "created_at": format_time(self._user.created_at)}
         yield self._line("user", user)
-        await self._let_complete()
+        await self._wait_for_flushes()
         last = 0
         while sessions := await self._database.fetch(load("export_sessions"), self._user.id, last):
             for session in sessions:
@@ -60,7 +60,7 @@ class Export:
             end |= {"missing": self._missing, "reason": f"{memories} missing: {self._reason}"}
         yield orjson.dumps(end) + b"\n"
 
-    async def _let_complete(self) -> None:
+    async def _wait_for_flushes(self) -> None:
         """Wait briefly for flushes that have responded but not yet dropped their messages.
 
         One that takes longer is still running, or is waiting for the plugin.

@@ -98,9 +98,9 @@ class Messages:
             # A short word cannot contain a secret.
             if len(sender_id) > _SHORT_WORD or not sender_id.isalnum():
                 sender_id = self._redact(sender_id)
-            told = orjson.dumps((role, sender_id, timestamp, content))
-            occurrences[told] = occurrence = occurrences.get(told, 0) + 1
-            digest = hashlib.sha256(told + b"%d" % occurrence).digest()
+            encoded = orjson.dumps((role, sender_id, timestamp, content))
+            occurrences[encoded] = occurrence = occurrences.get(encoded, 0) + 1
+            digest = hashlib.sha256(encoded + b"%d" % occurrence).digest()
             rows.append(_Row(digest, role, sender_id, timestamp, content))
         return _Add(_Place(user.id, user.key_sha256, session), rows)
 
@@ -158,10 +158,10 @@ async def _store(connection: asyncpg.Connection, adds: list[_Add]) -> list[int |
         (owner, key_sha256, *session[1:], session.new_namespace())
         for owner, key_sha256, session in places
     ]
-    told: Any = await connection.fetchrow(load("add_messages"), sessions, list(fresh.values()))
-    valid = set(told["places"])
+    answer: Any = await connection.fetchrow(load("add_messages"), sessions, list(fresh.values()))
+    valid = set(answer["places"])
     # NULL means that all were new.
-    new = fresh.keys() if told["stored"] is None else set(map(tuple, told["stored"]))
+    new = fresh.keys() if answer["stored"] is None else set(map(tuple, answer["stored"]))
     return [
         count - sum(it in new for it in own) if place in valid else Unauthorized()
         for place, count, own in asked

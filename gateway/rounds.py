@@ -43,13 +43,13 @@ class Rounds(Generic[Item, Outcome]):
         if self._task is None:
             self._task = asyncio.create_task(self._run_all())
         elif self._all_back is not None and len(self._waiting) >= self._expected:
-            _tell(self._all_back)
+            _wake(self._all_back)
         return await turn
 
     async def _run_all(self) -> None:
         try:
             while self._waiting:
-                await self._let_come_back()
+                await self._wait_for_last_round()
                 these = self._waiting[: self._largest]
                 del self._waiting[: self._largest]
                 await self._run_one(these)
@@ -61,7 +61,7 @@ class Rounds(Generic[Item, Outcome]):
                 turn.cancel()  # only when this task was cancelled
             self._waiting.clear()
 
-    async def _let_come_back(self) -> None:
+    async def _wait_for_last_round(self) -> None:
         """Wait for the callers of the last round, if it has just ended."""
         loop = asyncio.get_running_loop()
         if loop.time() - self._ended_at > _MOMENT_SECONDS:
@@ -73,7 +73,7 @@ class Rounds(Generic[Item, Outcome]):
                 return
             come = len(self._waiting)
             self._all_back = loop.create_future()
-            timer = loop.call_later(_MOMENT_SECONDS, _tell, self._all_back)
+            timer = loop.call_later(_MOMENT_SECONDS, _wake, self._all_back)
             try:
                 await self._all_back
             finally:
@@ -101,6 +101,6 @@ class Rounds(Generic[Item, Outcome]):
                 turn.set_result(outcome)
 
 
-def _tell(turn: "asyncio.Future[None]") -> None:
+def _wake(turn: "asyncio.Future[None]") -> None:
     if not turn.done():
         turn.set_result(None)
