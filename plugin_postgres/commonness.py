@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from plugin_postgres import sql
 from plugin_postgres.lexicon import Fetch
@@ -26,8 +27,7 @@ _Size = tuple[int, int]
 _WORD = re.compile(r"('@[^']*)'(:\*)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """Some memories of the searched namespaces, and which of them have a word."""
 
     parts: "tuple[_Part, ...]"
@@ -42,6 +42,17 @@ class Sample:
     def is_counted(self) -> bool:
         """Whether all memories of the namespaces were counted, and none of them is pinned."""
         return self.share == 1.0 and all(part.is_counted for part in self.parts)
+
+    def counts(self, templates: Sequence[str]) -> tuple[list[int], list[int]]:
+        """`seen` and `estimate` of each template, in less time than one by one."""
+        seen, stored = [0] * len(templates), [0.0] * len(templates)
+        for part in self.parts:
+            for place, template in enumerate(templates):
+                if matched := part.matched(template):
+                    count = matched.bit_count()
+                    seen[place] += count
+                    stored[place] += count * part.stored / part.taken
+        return seen, [round(self.share * it) if it else 0 for it in stored]
 
     def seen(self, template: str, without: str | None = None) -> int:
         """How many memories of the sample a template matches, but not the other one."""
@@ -63,12 +74,13 @@ class _Part:
     words: dict[str, int]  # by template, a bit for each memory; words of one memory are left out
 
     def seen(self, template: str, without: str | None) -> int:
-        matched = self._matched(template)
+        matched = self.matched(template)
         if matched and without is not None:
-            matched &= ~self._matched(without)
+            matched &= ~self.matched(without)
         return matched.bit_count()
 
-    def _matched(self, template: str) -> int:
+    def matched(self, template: str) -> int:
+        """A bit for each memory that a template matches."""
         bits = self.words.get(template, 0)
         if bits:
             return bits
@@ -95,9 +107,13 @@ class Commonness:
         """The last sample of these namespaces, unless it is too old."""
         groups, size = _groups(namespaces), _size(len(namespaces))
         now = time.monotonic()
-        found = [self._parts.get((size, group), (0.0, None)) for group in groups]
-        parts = tuple(part for until, part in found if part is not None and now < until)
-        return _whole(parts, groups, namespaces) if len(parts) == len(groups) else None
+        parts = []
+        for group in groups:
+            kept = self._parts.get((size, group))
+            if kept is None or kept[0] <= now:
+                return None
+            parts.append(kept[1])
+        return _whole(tuple(parts), groups, namespaces)
 
     async def sample(self, fetch: Fetch, namespaces: Sequence[str]) -> Sample:
         """A new sample of these namespaces."""

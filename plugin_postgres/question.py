@@ -8,7 +8,7 @@ without it they are tsqueries for content_tsv.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from plugin_postgres.vocabulary import (
     ENGLISH,
@@ -24,8 +24,7 @@ _ENGLISH_FACTOR = 0.3
 _OTHER_FACTOR = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """A query as PostgreSQL reads it, in the way in which it reads memories."""
 
     folded: str
@@ -36,8 +35,7 @@ class Reading:
     grams: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """A query taken apart."""
 
     folded: str
@@ -61,7 +59,7 @@ def understand(reading: Reading) -> Question:
     literal = None if as_written == reading.words else reading.folded
     # English function words have no stem; they count where there is nothing else.
     is_only_function = bool(lexemes) and not any(stems) and not reading.grams
-    language = _language(lexemes, stems.count(None))
+    english, language = stems.count(None), ""
     if is_only_function:
         stems, phrase, literal = list(lexemes), None, reading.folded
 
@@ -77,6 +75,8 @@ def understand(reading: Reading) -> Question:
         # Most words are neither, and a call costs as much as all the rest.
         forms, languages = IRREGULAR_FORMS.get(lexeme), FUNCTION_WORDS.get(lexeme)
         terms.append(f"'@{stem}'" if forms is None else _any_of(forms, reading.stems))
+        if languages is not None:
+            language = language or _language(lexemes, english)
         factors.append(1.0 if languages is None else _factor(languages, language))
 
     last_word = begun = shorter = None

@@ -1,17 +1,16 @@
 """Search by words, alone or with an embedding: what the database is asked for a question."""
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from contract import SearchRequest
-from plugin_postgres import jsonb, keys, sql, vectors
+from plugin_postgres import jsonb, keys, sql, usual, vectors
 from plugin_postgres.arrays import number_array, text_array
 from plugin_postgres.commonness import Commonness, Sample
 from plugin_postgres.lexicon import Fetch, Lexicon
 from plugin_postgres.question import Question, in_memory
+from plugin_postgres.usual import CROWDED
 
 # A question of at most this many terms is first asked for memories that have all of them.
 _FEW_TERMS = 4
@@ -26,16 +25,14 @@ _NAMESPACES_FOR_STEMS = 200
 _WITH_ALL = 600
 _WITH_ONE = 200
 _WITH_ONE_OF_A_PART = 40
-# A term in at least 200 memories, and in at least an eighth of the sample, is not looked up.
-_CROWDED = 200
+# A crowded term, one in at least an eighth of the sample, is not looked up.
 _CROWDED_SHARE = 8
 # What a word counts of which a memory has only the beginning.
 _BEGUN = 0.9
 # How much longer than the answer the list of words is that is fused with embeddings.
 _FUSED = 6
 _VECTOR = "$28"
-# How many clues search_some asks of memories, and what share of the best is not left out of it.
-_ASKED = 8
+# A memory that scores less than this share of the best is left out.
 _LEAST_SHARE = 0.2
 
 
@@ -108,7 +105,7 @@ class WordSearch:
         if is_all or (not plan.if_need_be and self._has_last_word(found)):
             return found
         # They found little, so some of the others are looked up as well.
-        return await self._with_some(replace(plan, looked_up=plan.looked_up + plan.if_need_be))
+        return await self._with_some(plan._replace(looked_up=[*plan.looked_up, *plan.if_need_be]))
 
     def _may_have_all(self, sample: Sample | None) -> bool:
         """Whether memories that have all the terms may be enough for the answer."""
@@ -152,12 +149,12 @@ class WordSearch:
     def _for_few(self, sample: Sample) -> "_Plan":
         """In few namespaces, all terms are looked up that are not crowded."""
         question = self._question
-        guesses = [sample.estimate(term) for term in question.terms]
+        seen, guesses = sample.counts(question.terms)
         estimates = [
-            guess if guess and _is_crowd(sample, sample.seen(term)) else 0
-            for term, guess in zip(question.terms, guesses, strict=True)
+            guess if _is_crowd(sample, count) else 0
+            for guess, count in zip(guesses, seen, strict=True)
         ]
-        looked_up = [place for place, it in enumerate(estimates) if it < _CROWDED]
+        looked_up = [place for place, it in enumerate(estimates) if it < CROWDED]
         begun = 0
         if question.begun is not None:
             word = question.terms[question.last_term]
@@ -171,9 +168,9 @@ class WordSearch:
             and self._request.created_after is None
             and self._request.created_before is None
             and len(self._marks) <= keys.SPAN
-            and 0 < len(looked_up) >= len(estimates) - _ASKED
-            and begun < _CROWDED
-            and all(guesses[place] < _CROWDED for place in looked_up)
+            and usual.fits(len(looked_up), len(estimates) - len(looked_up))
+            and begun < CROWDED
+            and all(guesses[place] < CROWDED for place in looked_up)
         )
         return _Plan(looked_up, estimates=estimates, begun=begun, is_usual=is_usual)
 
@@ -206,56 +203,26 @@ class WordSearch:
 
     async def _as_usual(self, plan: "_Plan") -> Sequence[Sequence[Any]] | None:
         """What `_with_some` finds, in less time; None where it may find something else."""
-        request, question = self._request, self._question
-        terms, factors = question.terms, question.factors
-        asked: list[str | None] = [None] * _ASKED
-        weights = [0.0] * _ASKED
-        looked_up = set(plan.looked_up)
-        most = _WITH_ONE * (len(terms) + (question.begun is not None))
-        estimates = plan.estimates or ()
-        for number, place in enumerate(it for it in range(len(terms)) if it not in looked_up):
-            asked[number] = in_memory(terms[place])
-            # As memory_plugin.search_weight.
-            estimate = max(min(estimates[place], most), 1)
-            weights[number] = factors[place] * math.log(1 + 1000 / estimate)
-        templates = [terms[place] for place in plan.looked_up]
-        counts = [factors[place] for place in plan.looked_up]
-        begun = word = clue = shorter = None
-        if question.begun is not None:
-            last = question.last_term
-            templates.append(question.begun)
-            counts.append(_BEGUN * factors[last])
-            begun, word = len(templates), plan.looked_up.index(last) + 1
-            clue = f"{in_memory(question.begun)} & !{in_memory(terms[last])}"
-            shorter = f"({question.shorter}){self._filter}" if question.shorter else None
-        every = " & ".join(terms) + self._filter if len(terms) <= _FEW_TERMS else None
+        statement, arguments = usual.search(
+            self._question,
+            plan.estimates or (),
+            self._request.limit,
+            len(self._namespaces),
+            self._marks,
+            self._filter,
+        )
         found = await self._fetch(
-            sql.load("search_some"),
+            statement,
             text_array(self._namespaces),
             self._kinds,
-            request.limit,
+            self._request.limit,
             self._where,
-            question.phrase,
-            question.literal,
-            question.is_question,
-            text_array([keys.looks(it + self._filter, self._marks)[0] for it in templates]),
-            number_array(counts),
-            _WITH_ONE,
-            begun,
-            word,
-            clue,
-            *asked,
-            *weights,
-            sum(weights),
-            every,
-            max(_WITH_ALL, request.limit),
-            shorter,
-            question.last_word if shorter else None,
-            len(self._namespaces),
+            *arguments,
         )
-        if found and found[0][0] is None:
-            return None
-        if found and found[-1][-1] < (least := _LEAST_SHARE * found[0][-1]):
+        best, worst = found[0], found[-1]
+        if best[0] is None:
+            return None if best[-2] else []
+        if worst[-1] < (least := _LEAST_SHARE * best[-1]):
             return [row for row in found if row[-1] >= least]
         return found
 
@@ -335,7 +302,7 @@ class WordSearch:
             clues.append(f"{in_memory(question.begun)} & !{clues[last]}")
             factors.append(_BEGUN * factors[last])
             begun, word = len(clues), last + 1
-            if plan.begun < _CROWDED:
+            if plan.begun < CROWDED:
                 templates.append((begun, question.begun))
         looks: list[str] = []
         of_clue: list[int] = []
@@ -393,19 +360,18 @@ class WordSearch:
         ]
 
 
-@dataclass(frozen=True)
-class _Plan:
+class _Plan(NamedTuple):
     """Which terms are looked up, by their places: at first, and where these find too little."""
 
     looked_up: list[int]
-    if_need_be: list[int] = field(default_factory=list)
+    if_need_be: Sequence[int] = ()
     estimates: list[int] | None = None  # how many memories have each term, 0 where these are few
     begun: int = 0  # the same for the words that begin with the last one
     is_usual: bool = False  # whether `_as_usual` may find the same
 
     def has_all(self, terms: int) -> bool:
         """Whether nothing is left out, so that no other plan finds more."""
-        return len(self.looked_up) + len(self.if_need_be) == terms and self.begun < _CROWDED
+        return len(self.looked_up) + len(self.if_need_be) == terms and self.begun < CROWDED
 
 
 def _is_crowd(sample: Sample, seen: int) -> bool:

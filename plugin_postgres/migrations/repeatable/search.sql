@@ -57,29 +57,11 @@ AS $$
         AND (fields IS NULL OR stored.propagation @> fields)
 $$;
 
--- What a clue is worth that so many memories have. This and the next three become parts of a statement, too.
+-- What a clue is worth that so many memories have. This and the next two become parts of a statement, too.
 CREATE OR REPLACE FUNCTION memory_plugin.search_weight(factor double precision, found bigint)
 RETURNS double precision
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN factor * ln(1 + 1000 / greatest(found, 1)::double precision);
-
--- What those of eight clues are worth together that a memory has.
-CREATE OR REPLACE FUNCTION memory_plugin.search_asked(
-    content_tsv tsvector, clue_1 tsquery, clue_2 tsquery, clue_3 tsquery, clue_4 tsquery, clue_5 tsquery,
-    clue_6 tsquery, clue_7 tsquery, clue_8 tsquery, weight_1 double precision, weight_2 double precision,
-    weight_3 double precision, weight_4 double precision, weight_5 double precision,
-    weight_6 double precision, weight_7 double precision, weight_8 double precision
-) RETURNS double precision
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN
-    CASE WHEN content_tsv @@ clue_1 THEN weight_1 ELSE 0 END
-    + CASE WHEN content_tsv @@ clue_2 THEN weight_2 ELSE 0 END
-    + CASE WHEN content_tsv @@ clue_3 THEN weight_3 ELSE 0 END
-    + CASE WHEN content_tsv @@ clue_4 THEN weight_4 ELSE 0 END
-    + CASE WHEN content_tsv @@ clue_5 THEN weight_5 ELSE 0 END
-    + CASE WHEN content_tsv @@ clue_6 THEN weight_6 ELSE 0 END
-    + CASE WHEN content_tsv @@ clue_7 THEN weight_7 ELSE 0 END
-    + CASE WHEN content_tsv @@ clue_8 THEN weight_8 ELSE 0 END;
 
 -- What a memory is worth by the weight of its clues. Of memories that have the same clues, a shorter one is a
 -- little better. Rounded, because a sum depends on its order, and equals must be equal.
@@ -99,12 +81,24 @@ RETURN (
     -- A question is answered rather by what is not a question.
     worth * CASE WHEN is_question AND content LIKE '%?' THEN 0.9::double precision ELSE 1 END
     + CASE
-        WHEN phrase IS NOT NULL AND NOT content_tsv @@ phrase THEN 0::double precision
+        -- Most memories lack a word, and so the phrase: comparing these is slow.
+        WHEN worth < 0.8 OR phrase IS NOT NULL AND NOT content_tsv @@ phrase THEN 0::double precision
         WHEN literal IS NOT NULL AND strpos(memory_plugin.search_fold(content), literal) > 0 THEN 0.04
         WHEN phrase IS NOT NULL THEN 0.02
         ELSE 0
     END
 ) / 1.04;
+
+-- A time as it is sent: the driver takes longer to read and write one than PostgreSQL.
+CREATE OR REPLACE FUNCTION memory_plugin.search_time(value timestamptz) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN replace(
+    to_char(
+        -- The first and the last instant that the driver knows stand for infinity.
+        greatest(least(value, '9999-12-31 23:59:59.999999+00'), '0001-01-01 00:00:00+00') AT TIME ZONE 'UTC',
+        'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
+    ), '.000000Z', 'Z'
+);
 
 -- A template for several namespaces at once.
 CREATE OR REPLACE FUNCTION memory_plugin.search_in(template text, marks text[]) RETURNS tsquery
@@ -164,6 +158,15 @@ BEGIN
 END
 $$;
 
+-- Whether a word of a text begins with `beginning`.
+CREATE OR REPLACE FUNCTION memory_plugin.search_begins(content text, beginning text) RETURNS boolean
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+AS $$
+BEGIN
+    RETURN strpos(' ' || memory_plugin.search_words(memory_plugin.search_fold(content)), ' ' || beginning) > 0;
+END
+$$;
+
 -- Memories with a word that begins with `beginning` and whose stem is shorter.
 CREATE OR REPLACE FUNCTION memory_plugin.search_begun(
     template text, beginning text, homes text[], kinds text[], fields jsonb, since timestamptz,
@@ -176,10 +179,7 @@ BEGIN
     SELECT memory.*
     FROM memory_plugin.search_template(template, homes, kinds, fields, since, until, bound) AS memory
     JOIN memory_plugin.memory_records AS stored ON stored.id = memory.id
-    WHERE
-        strpos(
-            ' ' || memory_plugin.search_words(memory_plugin.search_fold(stored.content)), ' ' || beginning
-        ) > 0;
+    WHERE memory_plugin.search_begins(stored.content, beginning);
 END
 $$;
 
@@ -286,5 +286,42 @@ BEGIN
     FROM memory_plugin.search_within(part, homes, kinds, fields, since, until) AS within (id)
     JOIN memory_plugin.memory_records AS stored ON stored.id = within.id
     WHERE (within.id = ANY(known)) IS NOT TRUE;
+END
+$$;
+
+-- The `newest` memories of each namespace, none of them pinned, without those that search_some has found: by
+-- `clues`, or as in search_begun if `shorter` is given.
+CREATE OR REPLACE FUNCTION memory_plugin.search_others(
+    homes text[], kinds text[], fields jsonb, newest bigint, clues tsquery, shorter tsquery, beginning text
+) RETURNS TABLE (
+    created_at timestamptz, id uuid, namespace text, content text, kind text, source text,
+    expires_at timestamptz, propagation jsonb, content_tsv tsvector
+)
+LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 60
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT
+        stored.created_at, stored.id, stored.namespace, stored.content, stored.kind, stored.source,
+        stored.expires_at, stored.propagation, stored.content_tsv
+    FROM memory_plugin.memory_namespaces AS home
+    CROSS JOIN LATERAL (
+        SELECT *
+        FROM memory_plugin.memory_records AS recent
+        WHERE recent.namespace = home.name AND NOT recent.pin
+        ORDER BY recent.created_at DESC, recent.id
+        LIMIT newest
+    ) AS stored
+    WHERE
+        home.name = ANY(homes)
+        AND (home.expires_at IS NULL OR home.expires_at > now())
+        AND (stored.expires_at IS NULL OR stored.expires_at > now())
+        AND (kinds IS NULL OR stored.kind = ANY(kinds))
+        AND (fields IS NULL OR stored.propagation @> fields)
+        AND NOT stored.content_tsv @@ clues
+        AND NOT CASE
+            WHEN stored.content_tsv @@ shorter THEN memory_plugin.search_begins(stored.content, beginning)
+            ELSE false
+        END;
 END
 $$;

@@ -11,8 +11,8 @@ import httpx
 from starlette.applications import Starlette
 
 from contract import MemoryClient
-from plugin_postgres.app import create_app
 from plugin_postgres import sql
+from plugin_postgres.app import create_app
 from plugin_postgres.database import Database
 from plugin_postgres.schema import SCHEMA
 from plugin_postgres.settings import Settings
@@ -84,8 +84,8 @@ async def pool_connection(database_url: str, **settings: Any) -> AsyncIterator[a
 def filled_database(cluster: str, template: str, rows: str) -> Iterator[str]:
     """The URL of a database of its own, after the statements of `rows`.
 
-    What they wrote is sorted into the indexes of words: if autovacuum did that later, a search would
-    meanwhile read many entries twice.
+    What they wrote is merged into the word indexes: if autovacuum did that later, a search would
+    read many entries twice until then.
     """
     name = f"filled_{uuid.uuid4().hex}"
     execute(cluster, f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
