@@ -1,127 +1,133 @@
--- Memories with some words of the query, best first: the answer of search_text in less time, for the usual case
--- that no memory is pinned and everything is counted. Otherwise the answer is one row of nulls whose `pin` is true;
--- if nothing is found, its `pin` is false. The caller drops what scores less than a fifth of the best.
+-- Memories with some words of the query, best first, like search_few, for any number of clues: each is looked up by
+-- itself. The answer is one row of nulls, whose `pin` is true, if a memory is pinned or a lookup is cut off. The
+-- caller drops what scores less than a fifth of the best.
 --
--- $1 to $4 are the namespaces, kinds, limit and fields of every search; $5 to $7 are the query as a phrase, the
--- query where it is more than words, and whether it is a question.
--- $8 is the one lookup in the word index: all clues (see search_found) but the crowded ones, and pinned memories.
--- At most $9 memories are read, and fewer than $10 may have the same clue.
--- A line with {clue} is repeated for each clue; $11 is what each counts. The last word of a query that may be
--- unfinished has its own parameters: $12 is the word, $13 what it counts, $14 words that begin with it, $15 the
--- shorter stems that such a word may have, and $16 the word as text.
--- A line with {crowded} is repeated for each clue that is too common to be looked up; {weight} is its weight, and
--- $17 the sum of these weights. If it is large compared with what was found, the $18 newest memories of each
--- namespace are candidates as well; $19 matches the memories that the other clues have found already.
-WITH hit AS MATERIALIZED (
-    SELECT
-        -- The columns to sort by come first: they are slow to reach behind texts.
-        stored.created_at, stored.id, stored.namespace, stored.content, stored.kind, stored.source,
-        stored.expires_at, stored.propagation, stored.content_tsv, stored.pin,
-        stored.content_tsv @@ {clue}::tsquery AS has_{n},
-        stored.content_tsv @@ $12::tsquery AS has_last,
-        stored.content_tsv @@ $14::tsquery AS has_begun,
-        CASE WHEN stored.content_tsv @@ $15::tsquery THEN memory_plugin.search_begins(stored.content, $16::text) END
-            AS has_longer
-    FROM memory_plugin.memory_records AS stored
-    WHERE
-        memory_plugin.search_keys(
-            stored.namespace, stored.kind, stored.pin, stored.propagation, stored.content_tsv
-        ) @@ $8::tsquery
-        -- IS TRUE hides this from the index of namespaces, which would be read as well.
-        AND (
-            stored.namespace = ANY(ARRAY(
-                SELECT home.name
-                FROM memory_plugin.memory_namespaces AS home
-                WHERE home.name = ANY($1::text::text[]) AND (home.expires_at IS NULL OR home.expires_at > now())
-            ))
-        ) IS TRUE
-        AND (stored.expires_at IS NULL OR stored.expires_at > now())
-        AND ($2::text[] IS NULL OR stored.kind = ANY($2))
-        AND ($4::jsonb IS NULL OR stored.propagation @> $4)
-    LIMIT $9::bigint
+-- $1 to $4 are the namespaces, kinds, limit and fields of every search; $5 to $7 are the query as a phrase, the query
+-- if it is more than words, and whether it is a question.
+-- A clue is as in search_found. For each one that is looked up, $8 is the tsquery for the index and $9 what it counts;
+-- $10 is the bound of each lookup. $11 is the number of the clue for words that begin with the last word, $12 that of
+-- the word itself, and $13 the tsquery to check a memory for the former. $14 to $21 are the clues that are not looked
+-- up, $22 to $29 their weights, and $30 the sum of these.
+-- The remaining parameters are for search_further: $31 finds stems that a word may have that begins with the last
+-- word, $32, and $33 is how many of the newest memories of each namespace are candidates as well if the clues that are
+-- not looked up weigh enough.
+WITH home AS MATERIALIZED (
+    SELECT name
+    FROM memory_plugin.memory_namespaces
+    WHERE name = ANY($1::text::text[]) AND (expires_at IS NULL OR expires_at > now())
 ),
-counted AS (
-    SELECT
-        $11::text::double precision[] AS factor,
-        count(*) < $9 AND bool_or(pin) IS NOT TRUE AS is_complete,
-        count(*) FILTER (WHERE has_{n}) AS found_{n},
-        count(*) FILTER (WHERE has_last) AS found_last,
-        count(*) FILTER (WHERE has_begun) AS found_begun
-    FROM hit
-),
-weighed AS (
-    SELECT
-        *,
-        memory_plugin.search_weight(factor[{n}], found_{n}) AS weight_{n},
-        -- A word and what begins with it are worth the same.
-        memory_plugin.search_weight($13, coalesce(nullif(found_last, 0), found_begun)) AS weight_last,
-        found_last + found_begun
-        + found_{n}
-        AS sure,
-        greatest(
-            found_{n},
-            found_last, found_begun
-        ) AS most
-    FROM counted
-    OFFSET 0
-),
-state AS (
-    SELECT
-        *,
-        is_complete AND most < $10::bigint AS is_usual,
-        $16 IS NOT NULL AND found_last + found_begun = 0 AS is_longer,
-        $17::double precision
-        + weight_{n}
-        + weight_last AS total,
-        $17 > 0 AND (sure < 60 OR most < $3::bigint) AND $17 >= 0.17 * greatest(
-            CASE WHEN found_{n} > 0 THEN weight_{n} END,
-            CASE WHEN found_last > 0 THEN weight_last WHEN found_begun > 0 THEN 0.9 * weight_last ELSE 0 END
-        ) AS needs_newest
-    FROM weighed
-    OFFSET 0
-)
--- Ids and times are sent as texts, which the driver reads faster.
-SELECT
-    id::text, namespace, content, kind, source, memory_plugin.search_time(created_at), expires_at, propagation, pin,
-    score
-FROM (
-    SELECT
-        memory_plugin.search_score(memory.worth, memory.content, memory.content_tsv, $5, $6, $7) AS score,
-        memory.created_at, memory.id, memory.namespace, memory.content, memory.kind, memory.source,
-        memory.expires_at, memory.propagation, NOT state.is_usual AS pin
-    FROM state
-    LEFT JOIN LATERAL (
+hit AS MATERIALIZED (
+    SELECT look.number, memory.*
+    FROM unnest($8::text::tsquery[]) WITH ORDINALITY AS look (keys, number)
+    CROSS JOIN LATERAL (
         SELECT
-            *,
-            memory_plugin.search_worth(
-                weight
-                + CASE WHEN content_tsv @@ {crowded}::tsquery THEN {weight}::double precision ELSE 0 END
-                , state.total, length(content_tsv)
-            ) AS worth
+            stored.id, stored.ctid AS place, stored.created_at, length(stored.content_tsv) AS length,
+            look.number = $11::integer AND NOT stored.content_tsv @@ $13::tsquery AS is_other,
+            memory_plugin.search_asked(
+                stored.content_tsv, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29
+            ) AS asked
+        FROM memory_plugin.memory_records AS stored
+        WHERE
+            memory_plugin.search_keys(
+                stored.namespace, stored.kind, stored.pin, stored.propagation, stored.content_tsv
+            ) @@ look.keys
+-- include: search_look
+        LIMIT $10::bigint
+    ) AS memory
+),
+state AS MATERIALIZED (
+    SELECT
+        *,
+        $30 > 0 AND $30 >= 0.17 * best AND (sure < 60 OR most < $3::bigint) AS needs_newest,
+        coalesce(most, 0) < $10 AND (
+            -- A limit that is unknown to the planner keeps PostgreSQL from scanning the table instead.
+            SELECT true FROM memory_plugin.memory_records AS stored
+            WHERE stored.namespace = ANY(ARRAY(SELECT home.name FROM home)) AND stored.pin
+            LIMIT (SELECT 1)
+        ) IS NULL AS is_usual
+    FROM (
+        SELECT
+            coalesce(sum(weight) FILTER (WHERE number IS DISTINCT FROM $11), 0) + $30::double precision AS total,
+            array_agg(weight ORDER BY number) AS weights,
+            coalesce(max(weight) FILTER (WHERE found > 0), 0) AS best,
+            sum(found)::bigint AS sure,
+            max(found) AS most,
+            max(weight) FILTER (WHERE number = $11) AS begun,
+            $32::text IS NOT NULL AND max(found) FILTER (WHERE number IN ($11, $12)) = 0 AS is_begun
         FROM (
             SELECT
-                created_at, id, namespace, content, kind, source, expires_at, propagation, content_tsv,
-                -- One that has nothing but a shorter stem is not worth anything.
-                nullif(
-                    CASE WHEN has_{n} THEN state.weight_{n} ELSE 0 END +
-                    CASE WHEN has_last THEN state.weight_last ELSE 0 END
-                    + CASE
-                        WHEN has_begun AND NOT has_last OR state.is_longer AND has_longer
-                        THEN 0.9 * state.weight_last
-                        ELSE 0
-                    END,
-                    0
+                clue.number, coalesce(looked.found, 0) AS found,
+                memory_plugin.search_weight(
+                    clue.factor,
+                    CASE
+                        -- A word and what begins with it are worth the same.
+                        WHEN clue.number IN ($11, $12::integer) THEN (
+                            SELECT coalesce(
+                                nullif(count(*) FILTER (WHERE hit.number = $12), 0),
+                                count(*) FILTER (WHERE hit.number = $11)
+                            )
+                            FROM hit
+                        )
+                        ELSE coalesce(looked.found, 0)
+                    END
                 ) AS weight
-            FROM hit
-            UNION ALL
-            SELECT newest.*, 0
-            FROM memory_plugin.search_others(
-                $1::text::text[], $2, $4, $18::bigint, $19::tsquery, CASE WHEN state.is_longer THEN $15 END, $16
-            ) AS newest
-            WHERE state.needs_newest
-        ) AS candidate
-        OFFSET 0
-    ) AS memory ON memory.worth > 0 AND state.is_usual
-    ORDER BY score DESC, created_at DESC, id
-    LIMIT $3
-) AS best
+            FROM unnest($9::text::double precision[]) WITH ORDINALITY AS clue (factor, number)
+            LEFT JOIN (SELECT number, count(*) AS found FROM hit GROUP BY number) AS looked USING (number)
+            OFFSET 0
+        ) AS counted
+    ) AS summed
+),
+best AS (
+    SELECT
+        id, min(place) AS place, created_at,
+        memory_plugin.search_worth(sum(weight) + asked, (SELECT total FROM state), length) AS worth
+    FROM (
+        SELECT
+            id, place, created_at, length, asked,
+            CASE WHEN is_other THEN 0 ELSE (SELECT weights FROM state)[number] END AS weight
+        FROM hit
+        WHERE (SELECT is_usual FROM state)
+        UNION ALL
+        SELECT
+            memory.id, NULL, memory.created_at, length(memory.content_tsv),
+            memory_plugin.search_asked(
+                memory.content_tsv, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29
+            ),
+            CASE WHEN memory.is_begun THEN state.begun ELSE 0 END
+        FROM state
+        CROSS JOIN LATERAL memory_plugin.search_further(
+            ARRAY(SELECT home.name FROM home), $2, $4, NULL, NULL, NULL, NULL,
+            CASE WHEN state.needs_newest THEN $33::bigint END, NULL,
+            CASE WHEN state.is_begun THEN $31::text END, $32, $10
+        ) AS memory
+        WHERE state.is_usual AND (state.is_begun OR state.needs_newest)
+        UNION ALL
+        SELECT NULL, NULL, NULL, NULL, 1, 0 FROM state WHERE NOT is_usual
+    ) AS pool
+    GROUP BY id, created_at, length, asked
+    HAVING sum(weight) + asked > 0
+    ORDER BY worth DESC, created_at DESC, id
+    LIMIT greatest($3 * 3, 60)
+)
+SELECT
+    found.id, stored.namespace, stored.content, stored.kind, stored.source, found.created_at, stored.expires_at,
+    stored.propagation, found.id IS NULL AS pin,
+    memory_plugin.search_score(found.worth, stored.content, stored.content_tsv, $5, $6, $7) AS score
+FROM (
+    SELECT
+        id, created_at, worth,
+        coalesce(
+            place, (SELECT known.ctid FROM memory_plugin.memory_records AS known WHERE known.id = best.id)
+        ) AS place
+    FROM best
+    OFFSET 0
+) AS found
+-- OFFSET 0 forces one lookup per row, however small the table was when this was planned.
+LEFT JOIN LATERAL (
+    SELECT namespace, content, kind, source, expires_at, propagation, content_tsv
+    FROM memory_plugin.memory_records AS any_stored
+    WHERE any_stored.ctid = found.place
+    OFFSET 0
+) AS stored ON true
+ORDER BY score DESC, found.created_at DESC, found.id
+LIMIT $3

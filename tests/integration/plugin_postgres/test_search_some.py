@@ -1,4 +1,4 @@
-"""The smaller statement for questions finds what the larger one finds, with the same scores."""
+"""The smaller statements for questions find what the large one finds, with the same scores."""
 
 import random
 from collections.abc import AsyncIterator
@@ -79,6 +79,16 @@ async def answer(
         pytest.param("Edsger saw Tony at the harbour3", id="a word that is also a beginning"),
         pytest.param("Ada went with Grace to the harbour4 on day 34", id="as it was written"),
         pytest.param("zebra quagga okapi?", id="nothing"),
+        pytest.param(
+            "Did Ada or Grace go to harbour1, harbour2, harbour4, harbour5, harbour7, harbour8,"
+            " harbour10, the lantern 3, or see a zebra, quagga or okapi on day 33, 34 or 35?",
+            id="many words",
+        ),
+        pytest.param(
+            "Ada or Grace at harbour1, harbour2, harbour4, harbour5, harbour7, harbour8, harbour10,"
+            " lantern 3, zebra, quagga, okapi, day 33, 34 or 35 with the lanter",
+            id="many words and a beginning",
+        ),
     ],
 )
 async def test_the_answers_are_the_same(
