@@ -23,9 +23,9 @@ def memory(
 ) -> dict[str, Any]:
     """A Memory; fields that are not set are left out.
 
-    The statements select these columns in this order, ranking ones also the score: passing a row
-    as arguments costs half as much as unpacking it into a list. The id and the time of creation
-    may be texts that are ready to be sent.
+    The statements select these columns in this order, and a score if they rank: passing a row as
+    arguments costs half as much as unpacking it into a list. The id and the time of creation may be
+    strings that are ready to be sent.
     """
     found: dict[str, Any] = {
         "id": str(key),
