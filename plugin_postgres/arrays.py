@@ -1,7 +1,7 @@
 """Arrays as PostgreSQL reads them from text.
 
-The driver checks and encodes each element by itself, which takes longer than a search for a few
-words. A statement takes such an array as `$1::text::text[]`.
+The driver checks and encodes every element separately, which can take longer than the search. A
+statement takes such an array as `$1::text::text[]`.
 """
 
 from collections.abc import Sequence

@@ -1,23 +1,24 @@
-"""How common the words of a query are, as a sample of the newest memories shows.
+"""How common the words of a query are, judged by a sample of the newest memories.
 
-A sample costs as much as a search, and what is common stays so for longer than a few seconds. So it
-is kept for a moment. It decides what is looked up and not what is found: a search that finds less
-than it may return takes a new one.
+A sample costs as much as a search, so it is kept for a few seconds; common words stay common for
+longer. It decides what is looked up, not what is found: a search that finds fewer memories than it
+may return takes a new sample.
 """
 
 import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from plugin_postgres import sql
 from plugin_postgres.lexicon import Fetch
 
 _KEPT_SECONDS = 5.0
 _MOST_KEPT = 500
-# How long it is remembered that a family has more namespaces than a search names.
+# How long to remember that a family has more namespaces than a search names.
 _WIDER_SECONDS = 60.0
-# Up to how many namespaces each is sampled by itself, and up to how many all are sampled.
+# Up to this many namespaces have a sample each, and up to this many are all sampled.
 _FEW = 4
 _SOME = 16
 # A smaller sample tells nothing.
@@ -26,12 +27,11 @@ _Size = tuple[int, int]
 _WORD = re.compile(r"('@[^']*)'(:\*)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """Some memories of the searched namespaces, and which of them have a word."""
 
     parts: "tuple[_Part, ...]"
-    share: float  # of how many times as many namespaces the sample stands
+    share: float  # how many times as many namespaces the sample represents
     taken: int
 
     @property
@@ -43,12 +43,23 @@ class Sample:
         """Whether all memories of the namespaces were counted, and none of them is pinned."""
         return self.share == 1.0 and all(part.is_counted for part in self.parts)
 
+    def counts(self, templates: Sequence[str]) -> tuple[list[int], list[int]]:
+        """`seen` and `estimate` of each template, in less time than one by one."""
+        seen, stored = [0] * len(templates), [0.0] * len(templates)
+        for part in self.parts:
+            for place, template in enumerate(templates):
+                if matched := part.matched(template):
+                    count = matched.bit_count()
+                    seen[place] += count
+                    stored[place] += count * part.stored / part.taken
+        return seen, [round(self.share * it) if it else 0 for it in stored]
+
     def seen(self, template: str, without: str | None = None) -> int:
-        """How many memories of the sample a template matches, but not the other one."""
+        """How many memories of the sample match a template, but not the other one."""
         return sum([part.seen(template, without) for part in self.parts])
 
     def estimate(self, template: str, without: str | None = None) -> int:
-        """About how many memories that is in all."""
+        """About how many of all memories that is."""
         seen = [(part.seen(template, without), part) for part in self.parts]
         return round(self.share * sum(n * part.stored / part.taken for n, part in seen if n))
 
@@ -58,17 +69,18 @@ class _Part:
     """The memories of some of the namespaces."""
 
     taken: int
-    stored: int  # how many memories these have, if they are not more than were counted
-    is_counted: bool  # whether they are not more, and none of them is pinned
+    stored: int  # how many memories they have, as far as counted
+    is_counted: bool  # whether all were counted, and none of them is pinned
     words: dict[str, int]  # by template, a bit for each memory; words of one memory are left out
 
     def seen(self, template: str, without: str | None) -> int:
-        matched = self._matched(template)
+        matched = self.matched(template)
         if matched and without is not None:
-            matched &= ~self._matched(without)
+            matched &= ~self.matched(without)
         return matched.bit_count()
 
-    def _matched(self, template: str) -> int:
+    def matched(self, template: str) -> int:
+        """A bit for each memory that a template matches."""
         bits = self.words.get(template, 0)
         if bits:
             return bits
@@ -87,7 +99,7 @@ class Commonness:
 
     def __init__(self, kept_seconds: float = _KEPT_SECONDS) -> None:
         self._kept_seconds = kept_seconds
-        # By how it was taken, too: the same namespaces may stand for themselves or for others.
+        # Also by its size: the same namespaces may represent themselves or others as well.
         self._parts: dict[tuple[_Size, tuple[str, ...]], tuple[float, _Part]] = {}
         self._wider: dict[tuple[str, ...], float] = {}
 
@@ -95,9 +107,13 @@ class Commonness:
         """The last sample of these namespaces, unless it is too old."""
         groups, size = _groups(namespaces), _size(len(namespaces))
         now = time.monotonic()
-        found = [self._parts.get((size, group), (0.0, None)) for group in groups]
-        parts = tuple(part for until, part in found if part is not None and now < until)
-        return _whole(parts, groups, namespaces) if len(parts) == len(groups) else None
+        parts = []
+        for group in groups:
+            kept = self._parts.get((size, group))
+            if kept is None or kept[0] <= now:
+                return None
+            parts.append(kept[1])
+        return _whole(tuple(parts), groups, namespaces)
 
     async def sample(self, fetch: Fetch, namespaces: Sequence[str]) -> Sample:
         """A new sample of these namespaces."""
@@ -113,7 +129,7 @@ class Commonness:
         return _whole(parts, groups, namespaces)
 
     def forget(self) -> None:
-        """Drop what is kept, such as when a namespace was deleted."""
+        """Drop all samples, for example because a namespace was deleted."""
         self._parts.clear()
 
     def are_wider(self, families: tuple[str, ...]) -> bool:
@@ -127,14 +143,14 @@ class Commonness:
 
 
 def _size(namespaces: int) -> _Size:
-    """How many memories of each namespace are taken, and how many are counted at most."""
+    """How many memories of each namespace to sample, and how many to count at most."""
     if namespaces <= _FEW:
         return 48, 1_600
     return (12, 400) if namespaces <= _SOME else (4, 100)
 
 
 def _groups(namespaces: Sequence[str]) -> list[tuple[str, ...]]:
-    """The namespaces of which a sample is taken, and kept together: each of a few by itself."""
+    """The namespaces to sample, in groups that share a sample; a few have one each."""
     if len(namespaces) <= _FEW:
         return [(name,) for name in namespaces]
     step = -(-len(namespaces) // _SOME)
@@ -159,6 +175,6 @@ def _part(rows: Sequence[tuple[int, bool, Sequence[str]]], most: int) -> _Part:
         taken=len(texts),
         stored=sum(stored for stored, _, _ in rows),
         is_counted=all(stored < most and not is_pinned for stored, is_pinned, _ in rows),
-        # A word of one memory has one bit, so that it is a power of two.
+        # The bits of a word of one memory are a power of two.
         words={f"'@{word}'": bits for word, bits in words.items() if bits & (bits - 1)},
     )

@@ -1,4 +1,4 @@
-"""Builds the indexes of embeddings in the background, one worker at a time, when few writes arrive.
+"""Builds vector indexes in the background, one worker at a time, when few writes arrive.
 
 An index slows down every write that it covers, so a running migration may finish first.
 """

@@ -1,13 +1,13 @@
-"""Keys of the indexes of words: a word with the mark of its namespace, or family, in front."""
+"""Keys of the word indexes: a word, prefixed with the mark of its namespace or family."""
 
 import re
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
 
-# How many namespaces one look into the index serves: with more, each costs more.
+# How many namespaces one lookup covers; with more, each of them costs more.
 SPAN = 32
-# How many namespaces a family must have on average, so that it is worth trying.
+# How many namespaces a family must have on average to be worth trying.
 _IN_A_FAMILY = 4
 
 _FAMILY = re.compile(r"[a-z]+:[^:]+:[^:-]{8,}(?=[:-])")
@@ -15,31 +15,31 @@ _FAMILY = re.compile(r"[a-z]+:[^:]+:[^:-]{8,}(?=[:-])")
 
 @lru_cache(100_000)
 def mark(namespace: str) -> str:
-    """As memory_plugin.search_mark makes it."""
+    """Like memory_plugin.search_mark."""
     return sha256(namespace.encode()).hexdigest()[:6]
 
 
 @lru_cache(100_000)
 def family(namespace: str) -> str | None:
-    """What a namespace shares with others of its family, as memory_plugin.search_family tells."""
+    """The prefix that a namespace shares with its family, like memory_plugin.search_family."""
     match = _FAMILY.match(namespace)
     return match and match[0]
 
 
 def families(namespaces: Sequence[str]) -> tuple[str, ...]:
-    """The families of the namespaces; none if these are too many, or one has no family."""
+    """The families of the namespaces; none if there are too many, or a namespace has none."""
     first, last = min(namespaces), max(namespaces)
     shared = family(first)
     if shared is not None and last.startswith(first[: len(shared) + 1]):
-        return (shared,)  # as all have that are between them
+        return (shared,)  # and so do all names in between
     found = {family(name) for name in namespaces}
     if None in found or len(found) * _IN_A_FAMILY > len(namespaces):
         return ()
     return tuple(sorted(name for name in found if name is not None))
 
 
-def looks(template: str, marks: Sequence[str]) -> list[str]:
-    """The tsqueries that look for a template in all the namespaces."""
+def lookups(template: str, marks: Sequence[str]) -> list[str]:
+    """The tsqueries that look a template up in all the namespaces."""
     if len(marks) == 1:
         return [template.replace("@", marks[0])]
     parts = template.split("@")

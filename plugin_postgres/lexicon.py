@@ -1,8 +1,8 @@
-"""Reading a query as PostgreSQL reads memories.
+"""Parses a query the way PostgreSQL parses memories.
 
-A query of ASCII characters is split here, into the same words as by PostgreSQL's parser. Their
-stems come from PostgreSQL, once for each word. Any other query is parsed by PostgreSQL, because
-folding and splitting depend on its version and locale.
+A query in ASCII is split here, into the same words as by PostgreSQL's parser. Their stems come from
+PostgreSQL, once per word. Any other query is parsed by PostgreSQL, because folding and splitting
+depend on its version and locale.
 """
 
 import re
@@ -26,18 +26,18 @@ _DIGIT = re.compile("[0-9]")
 _NO_WORD = re.compile("[^0-9a-z ]+")
 # The parser treats such a number as a separate word, whatever follows it: 5e2x is 5e2 and x.
 _NUMBER = re.compile("(?<![0-9a-z])[0-9]+e[0-9]")
-_PART_OF_NUMBER = re.compile("[0-9]e[0-9]")  # found, or not, in a fifth of the time
+_PART_OF_NUMBER = re.compile("[0-9]e[0-9]")  # a test that takes a fifth of the time
 
 
 class Lexicon:
-    """The stems of the words that were looked up, and filters, as PostgreSQL makes them."""
+    """Stems of words, and filters, as PostgreSQL computes them; both are cached."""
 
     def __init__(self) -> None:
         self._stems: dict[str, str | None] = {}
         self._filters: dict[tuple[str, str | None], str] = {}
 
     async def read(self, fetch: Fetch, query: str) -> Reading:
-        """A query, for which `fetch` asks PostgreSQL what is not known yet."""
+        """Parse a query; `fetch` asks PostgreSQL for what is not known yet."""
         query = query[:_LONGEST_QUERY]
         folded = query.lower().strip(_SPACE)
         if not query.isascii() or (_PART_OF_NUMBER.search(folded) and _NUMBER.search(folded)):
@@ -51,7 +51,7 @@ class Lexicon:
         return Reading(folded, words, lexemes, stems, phrase, [])
 
     async def filter(self, fetch: Fetch, kinds: Sequence[str] | None, where: str | None) -> str:
-        """What a search of some kinds and fields adds to what the index of words is asked for."""
+        """What the kinds and fields of a search add to its lookups in the word index."""
         if kinds is None and where is None:
             return ""
         asked = ",".join(kinds or ()), where
@@ -69,7 +69,7 @@ class Lexicon:
         return Reading(folded, words.split(), lexemes, stems, phrase or None, grams)
 
     async def _stems_of(self, fetch: Fetch, lexemes: Sequence[str]) -> Mapping[str, str | None]:
-        """The stems of the words and of their irregular forms, among others."""
+        """The stems of all known words, including these and their irregular forms."""
         known = self._stems
         unknown = [lexeme for lexeme in lexemes if lexeme not in known]
         if unknown:

@@ -121,7 +121,7 @@ def _cursor_at(row: asyncpg.Record, begin: Cursor) -> Cursor:
 
 def _group(group: asyncpg.Record) -> dict[str, Any]:
     value = group["value"]
-    # As it is stored: a number may be larger than Python would write.
+    # Exactly as stored: a number may be larger than Python can write.
     return {
         "value": None if value is None else orjson.Fragment(value),
         "count": group["count"],

@@ -79,8 +79,8 @@ class Memories:
         return rows.memory(*found)
 
     def _prepare(self, namespace: str, body: MemoryWrite) -> Write:
-        # The driver's own kind of UUID: a write hashes and prints its id several times, and this
-        # one does so at least seven times as fast.
+        # The driver's own UUID type: a write hashes and prints its id several times, and this type
+        # is at least seven times as fast.
         key = new_id() if body.id is None else pgproto.UUID(body.id.bytes)
         size = self._size(body.content)
         embedding = None

@@ -2,7 +2,7 @@
 
 Every turn of an agent starts with such a search, and most of the cost of a small one is the round
 trip to the database. Nobody waits for long: if no search is running, one runs alone and at once;
-one that may look at many memories never shares; and nobody waits for a statement that is late.
+one that may read many memories never shares; and nobody waits for a statement that is late.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from plugin_postgres.database import Database
 from postgres.connection import reason_of
 from postgres.errors import StoreUnavailable
 
-# How many memories a shared statement may look at in all, and for each caller.
+# At most how many memories a shared statement may read, in all and per caller.
 _SHARED_ROWS = 500
 _OWN_ROWS = 125
 # Such a statement takes a few milliseconds. One that takes longer is waiting for a disk or a lock,
@@ -43,7 +43,7 @@ class _Search:
 
     @property
     def rows(self) -> int:
-        """How many memories the database looks at, at most."""
+        """At most how many memories the database reads."""
         return len(self.namespaces) * self.limit
 
 

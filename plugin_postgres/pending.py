@@ -1,4 +1,4 @@
-"""The pending list: new words that are not merged into the index of words yet.
+"""The pending list: new words that are not merged into the word index yet.
 
 PostgreSQL keeps the words of new memories in a list next to the index, which costs little, and
 merges them into the index when the list is long, which costs almost as much as the rest of a write.
@@ -39,7 +39,7 @@ class PendingList:
         self._wanted.set()
 
     def searched(self) -> None:
-        """Note that somebody searches, and may have to read what any worker has written."""
+        """Note that somebody is searching, and may have to read what any worker has written."""
         self._searched = True
         self._wanted.set()
 

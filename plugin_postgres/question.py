@@ -1,14 +1,14 @@
 """How a query is understood: which of its words count, how much, and in which forms.
 
-What is done with it stands in `sql/search_all.sql`, `sql/search_some.sql` and
-`sql/search_found.sql`; in words, all is explained in docs/memory-plugins/search.md.
+`sql/search_all.sql`, `sql/search_few.sql`, `sql/search_some.sql` and `sql/search_found.sql` search
+for it; docs/memory-plugins/search.md explains the ranking.
 
-Templates are tsqueries for the index of words, with '@' where the mark of a namespace belongs;
-without it they are tsqueries for content_tsv.
+Templates are tsqueries for the word index, with '@' in place of the namespace's mark; without the
+'@' they are tsqueries for content_tsv.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from plugin_postgres.vocabulary import (
     ENGLISH,
@@ -17,38 +17,36 @@ from plugin_postgres.vocabulary import (
     OTHER_LANGUAGES,
 )
 
-# How many words, and how many pairs of characters, count.
+# At most this many words, and as many pairs of characters, count.
 _TERMS = 32
-# What a word counts that says how something is asked, in English and in other languages.
+# How much function words count, in English and in other languages.
 _ENGLISH_FACTOR = 0.3
 _OTHER_FACTOR = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A query as PostgreSQL reads it, in the way in which it reads memories."""
+class Reading(NamedTuple):
+    """A query, parsed the way PostgreSQL parses memories."""
 
     folded: str
     words: list[str]
-    lexemes: list[str]  # the words, each once
+    lexemes: list[str]  # the distinct words
     stems: Mapping[str, str | None]  # also of their irregular forms; None for stop words
-    phrase: str | None  # a tsquery: the words next to each other, where they are several
+    phrase: str | None  # a tsquery: the words next to each other, if there are several
     grams: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """A query taken apart."""
 
     folded: str
-    terms: list[str]  # templates, one for each word by its stem and each pair of characters
+    terms: list[str]  # templates: the stem of each word, and each pair of characters
     factors: list[float]  # what each term counts, apart from how rare it is
-    last_word: str | None  # where it may be unfinished: not before a question mark
+    last_word: str | None  # if it may be unfinished: nothing follows it
     last_term: int  # its place in `terms`
     begun: str | None  # template: words that begin with the last one
-    shorter: str | None  # template: stems that may be those of a word that begins with it
+    shorter: str | None  # template: shorter stems that such a word may have
     phrase: str | None
-    literal: str | None  # the query, where it is more than words
+    literal: str | None  # the folded query, if it is more than words
     is_only_function: bool
     is_question: bool
 
@@ -59,9 +57,9 @@ def understand(reading: Reading) -> Question:
     phrase = reading.phrase
     as_written = [part for part in reading.folded.split(" ") if part]
     literal = None if as_written == reading.words else reading.folded
-    # English function words have no stem; they count where there is nothing else.
+    # English function words have no stem; they count if there is nothing else.
     is_only_function = bool(lexemes) and not any(stems) and not reading.grams
-    language = _language(lexemes, stems.count(None))
+    english, language = stems.count(None), ""
     if is_only_function:
         stems, phrase, literal = list(lexemes), None, reading.folded
 
@@ -74,9 +72,11 @@ def understand(reading: Reading) -> Question:
         if len(terms) == _TERMS:
             break
         places[stem] = len(terms)
-        # Most words are neither, and a call costs as much as all the rest.
+        # Most words are neither, and a call would cost as much as the rest of the loop.
         forms, languages = IRREGULAR_FORMS.get(lexeme), FUNCTION_WORDS.get(lexeme)
         terms.append(f"'@{stem}'" if forms is None else _any_of(forms, reading.stems))
+        if languages is not None:
+            language = language or _language(lexemes, english)
         factors.append(1.0 if languages is None else _factor(languages, language))
 
     last_word = begun = shorter = None
@@ -122,7 +122,7 @@ def _factor(languages: str, language: str) -> float:
 
 
 def _language(lexemes: Sequence[str], english: int) -> str:
-    """The language of which the query has the most function words, if more than of English."""
+    """The language with the most function words in the query, if it has more than English."""
     letters = "".join([FUNCTION_WORDS.get(lexeme, "") for lexeme in lexemes])
     most, language = english, "-"
     if len(letters) > 1:
@@ -133,7 +133,7 @@ def _language(lexemes: Sequence[str], english: int) -> str:
 
 
 def _pairs(grams: Sequence[str]) -> list[str]:
-    """A character alone is the beginning of a pair, unless it only ends a run of them."""
+    """A single character is the beginning of a pair, unless it only ends a run of them."""
     taken: dict[str, None] = {}
     for place, gram in enumerate(grams):
         if len(gram) == 2 or place == 0 or len(grams[place - 1]) == 1:

@@ -10,12 +10,12 @@ from plugin_postgres import jsonb
 
 
 def memory(
-    key: UUID,
+    key: UUID | str,
     home: str,
     content: str,
     kind: str,
     source: str,
-    created_at: datetime,
+    created_at: datetime | str,
     expires_at: datetime | None,
     propagation: str | None,
     pin: bool,
@@ -23,8 +23,9 @@ def memory(
 ) -> dict[str, Any]:
     """A Memory; fields that are not set are left out.
 
-    The statements select these columns in this order, ranking ones also the score: passing a row
-    as arguments costs half as much as unpacking it into a list.
+    The statements select these columns in this order, and a score if they rank: passing a row as
+    arguments costs half as much as unpacking it into a list. The id and the time of creation may be
+    strings that are ready to be sent.
     """
     found: dict[str, Any] = {
         "id": str(key),

@@ -29,7 +29,7 @@ class Search:
         query = request.query if request.query and not request.query.isspace() else None
         vector = request.embedding if self._database.serves_vectors else None
         if vector is not None and len(vector) > MAX_DIMENSION:
-            # No memory has one as long, so it finds nothing.
+            # No memory has such a long one, so it finds nothing.
             if query is None:
                 return []
             vector = None
@@ -41,7 +41,7 @@ class Search:
         return [rows.memory(*row) for row in found]
 
     def forget_samples(self) -> None:
-        """Forget which words were common, such as when a namespace was deleted."""
+        """Forget which words are common, for example because a namespace was deleted."""
         self._commonness.forget()
 
 

@@ -24,9 +24,9 @@ SESSION = (
 )
 # What pgvector can index, in half precision.
 _MAX_INDEXED = 4_000
-# Comparing this many one by one takes about 5 ms at 1,536 numbers each.
+# Comparing this many one by one takes about 5 ms with 1,536 dimensions.
 _MANY = 3_000
-# How many are compared one by one at most, with an index and without one.
+# At most this many are compared one by one, with an index and without one.
 _ONE_BY_ONE = 20_000
 _UNINDEXED = 100_000
 
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 def statement(name: str, embedding: Sequence[float], limit: int, parameter: str) -> str:
     """The statement `name` for an embedding that is passed as the given parameter."""
     small, large = _CANDIDATES
-    # Fusion needs a long list, with memories that are less near.
+    # Fusion needs a long list that includes less similar memories.
     candidates = small if limit * 2 <= small and name != "search_hybrid" else large
     return _for_dimension(name, len(embedding), candidates, parameter)
 
@@ -75,7 +75,7 @@ async def build_indexes(connection: Connection) -> list[int]:
             f"CREATE INDEX CONCURRENTLY {name} ON memory_plugin.memory_records"
             f" USING hnsw ((embedding::halfvec({dimension})) halfvec_cosine_ops)"
             # Twice pgvector's default, which takes 1.6 times as long to build: over 100,000
-            # embeddings, 40 candidates then hold 998 of 1,000 of the ten nearest.
+            # embeddings, 40 candidates then contain 99.8% of the ten nearest.
             " WITH (ef_construction = 128)"
             # The statement must use the same expression, or PostgreSQL does not use the index.
             f" WHERE (dimension = {dimension}) IS TRUE"

@@ -1,41 +1,36 @@
-"""Search by words, alone or with an embedding: what the database is asked for a question."""
+"""Search by words, alone or with an embedding: which statements answer a question."""
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from contract import SearchRequest
-from plugin_postgres import jsonb, keys, sql, vectors
+from plugin_postgres import jsonb, keys, sql, usual, vectors
 from plugin_postgres.arrays import number_array, text_array
 from plugin_postgres.commonness import Commonness, Sample
 from plugin_postgres.lexicon import Fetch, Lexicon
 from plugin_postgres.question import Question, in_memory
+from plugin_postgres.usual import BEGUN, CROWDED, MOST_CROWDED
 
-# A question of at most this many terms is first asked for memories that have all of them.
+# For a question of at most this many terms, memories with all of them are tried first.
 _FEW_TERMS = 4
-# Of more namespaces, each look counts: only some terms are looked up, and no beginnings of words.
+# With more namespaces, lookups are expensive: only some terms, and no beginnings of words.
 _FEW_NAMESPACES = 64
 _LOOKED_UP = 3
-# In at most this many, the newest are looked at, too, before the last step.
+# With at most this many, the newest memories are checked even before the last step.
 _NAMESPACES_FOR_NEWEST = 200
-# In at most this many, stems are looked for that are shorter than the beginning of a word.
+# With at most this many, stems that are shorter than an unfinished word are looked up.
 _NAMESPACES_FOR_STEMS = 200
-# How many memories are looked at that have all the terms, and that have one.
+# How many memories with all terms, and with one term, are read at most.
 _WITH_ALL = 600
 _WITH_ONE = 200
 _WITH_ONE_OF_A_PART = 40
-# A term in at least 200 memories, and in at least an eighth of the sample, is not looked up.
-_CROWDED = 200
+# A crowded term is also in at least an eighth of the sample.
 _CROWDED_SHARE = 8
-# What a word counts of which a memory has only the beginning.
-_BEGUN = 0.9
-# How much longer than the answer the list of words is that is fused with embeddings.
+# How many times the limit the list of word matches has that is fused with embeddings.
 _FUSED = 6
 _VECTOR = "$28"
-# How many clues search_some asks of memories, and what share of the best is not left out of it.
-_ASKED = 8
+# A memory that scores less than this share of the best is left out.
 _LEAST_SHARE = 0.2
 
 
@@ -70,7 +65,7 @@ class WordSearch:
             self._families = keys.families(self._namespaces)
 
     async def rows(self) -> Sequence[Sequence[Any]]:
-        """The memories, best first, as `rows.memory` takes them."""
+        """The memories, best first, as arguments of `rows.memory`."""
         terms = self._question.terms
         if self._question.folded == "" and self._vector is None:
             return []
@@ -103,15 +98,15 @@ class WordSearch:
         if self._are_few:
             found = await self._as_usual(plan) if plan.is_usual else None
             return await self._with_some(plan) if found is None else found
-        found = await self._with_some(plan, beginnings=False, is_last=not plan.if_need_be)
+        found = await self._with_some(plan, beginnings=False, is_last=not plan.if_needed)
         is_all = len(found) >= self._request.limit
-        if is_all or (not plan.if_need_be and self._has_last_word(found)):
+        if is_all or (not plan.if_needed and self._has_last_word(found)):
             return found
-        # They found little, so some of the others are looked up as well.
-        return await self._with_some(replace(plan, looked_up=plan.looked_up + plan.if_need_be))
+        # Too little was found, so some of the others are looked up as well.
+        return await self._with_some(plan._replace(looked_up=[*plan.looked_up, *plan.if_needed]))
 
     def _may_have_all(self, sample: Sample | None) -> bool:
-        """Whether memories that have all the terms may be enough for the answer."""
+        """Whether memories with all the terms may be enough for the answer."""
         terms = self._question.terms
         return (
             self._vector is None
@@ -124,13 +119,13 @@ class WordSearch:
         )
 
     async def _with_all(self) -> Sequence[Sequence[Any]] | None:
-        """The memories that have all the terms, where these are the whole answer."""
+        """The memories with all the terms, if they are the whole answer."""
         question, limit = self._question, self._request.limit
         single = question.terms[0] if len(question.terms) == 1 else None
         template = " & ".join(question.terms)
         if single is not None and question.begun is not None:
             template = f"({single} | {question.begun})"
-        [look] = keys.looks(template + self._filter, self._marks)
+        [lookup] = keys.lookups(template + self._filter, self._marks)
         found = await self._fetch(
             sql.load("search_all"),
             self._namespaces,
@@ -138,7 +133,7 @@ class WordSearch:
             limit,
             self._where,
             _WITH_ALL,
-            look,
+            lookup,
             None if single is None else in_memory(single),
             question.phrase,
             question.literal,
@@ -150,14 +145,14 @@ class WordSearch:
         return None
 
     def _for_few(self, sample: Sample) -> "_Plan":
-        """In few namespaces, all terms are looked up that are not crowded."""
+        """In few namespaces, all terms are looked up except crowded ones."""
         question = self._question
-        guesses = [sample.estimate(term) for term in question.terms]
+        seen, guesses = sample.counts(question.terms)
         estimates = [
-            guess if guess and _is_crowd(sample, sample.seen(term)) else 0
-            for term, guess in zip(question.terms, guesses, strict=True)
+            guess if _is_crowd(sample, count) else 0
+            for guess, count in zip(guesses, seen, strict=True)
         ]
-        looked_up = [place for place, it in enumerate(estimates) if it < _CROWDED]
+        looked_up = [place for place, it in enumerate(estimates) if it < CROWDED]
         begun = 0
         if question.begun is not None:
             word = question.terms[question.last_term]
@@ -171,21 +166,21 @@ class WordSearch:
             and self._request.created_after is None
             and self._request.created_before is None
             and len(self._marks) <= keys.SPAN
-            and 0 < len(looked_up) >= len(estimates) - _ASKED
-            and begun < _CROWDED
-            and all(guesses[place] < _CROWDED for place in looked_up)
+            and 0 < len(looked_up) >= len(estimates) - MOST_CROWDED
+            and begun < CROWDED
+            and all(guesses[place] < CROWDED for place in looked_up)
         )
         return _Plan(looked_up, estimates=estimates, begun=begun, is_usual=is_usual)
 
     def _for_many(self, sample: Sample) -> "_Plan":
-        """In many namespaces, some terms are looked up first and others if need be.
+        """In many namespaces, some terms are looked up first and others only if needed.
 
-        Not those that a quarter of the memories have, unless a filter takes few of these: they find
-        too many to tell them apart.
+        Terms in a quarter of the memories are not looked up unless there is a filter: they find too
+        many memories to tell them apart.
         """
         terms = self._question.terms
         seen = [sample.seen(term) if sample.is_telling else 0 for term in terms]
-        # A long word is rarer than a short one.
+        # Long words are rarer than short ones.
         order = sorted(range(len(terms)), key=lambda it: (seen[it], -len(terms[it])))
         estimates = [sample.estimate(term) for term in terms] if sample.is_telling else None
         if estimates is None or self._question.is_only_function:
@@ -195,66 +190,34 @@ class WordSearch:
             order = [it for it in order if 4 * seen[it] < sample.taken or is_filtered]
             count = min(sum(seen[it] <= 1 for it in order), _LOOKED_UP) or 1
         if self._vector is not None:
-            # Embeddings fill the answer, so its length does not tell whether words find too little.
+            # Embeddings fill the answer, so its length does not show whether words find too little.
             order, count = order[: 2 * _LOOKED_UP], _LOOKED_UP
         return _Plan(order[:count], order[count : 2 * _LOOKED_UP], estimates)
 
     def _has_last_word(self, found: Sequence[Sequence[Any]]) -> bool:
-        """Whether the last word is in a memory as it stands, and so is not the beginning of one."""
+        """Whether a memory contains the last word as it is, so that it is probably complete."""
         word = self._question.last_word
         return word is None or any(word in row[2].lower() for row in found)
 
     async def _as_usual(self, plan: "_Plan") -> Sequence[Sequence[Any]] | None:
-        """What `_with_some` finds, in less time; None where it may find something else."""
-        request, question = self._request, self._question
-        terms, factors = question.terms, question.factors
-        asked: list[str | None] = [None] * _ASKED
-        weights = [0.0] * _ASKED
-        looked_up = set(plan.looked_up)
-        most = _WITH_ONE * (len(terms) + (question.begun is not None))
-        estimates = plan.estimates or ()
-        for number, place in enumerate(it for it in range(len(terms)) if it not in looked_up):
-            asked[number] = in_memory(terms[place])
-            # As memory_plugin.search_weight.
-            estimate = max(min(estimates[place], most), 1)
-            weights[number] = factors[place] * math.log(1 + 1000 / estimate)
-        templates = [terms[place] for place in plan.looked_up]
-        counts = [factors[place] for place in plan.looked_up]
-        begun = word = clue = shorter = None
-        if question.begun is not None:
-            last = question.last_term
-            templates.append(question.begun)
-            counts.append(_BEGUN * factors[last])
-            begun, word = len(templates), plan.looked_up.index(last) + 1
-            clue = f"{in_memory(question.begun)} & !{in_memory(terms[last])}"
-            shorter = f"({question.shorter}){self._filter}" if question.shorter else None
-        every = " & ".join(terms) + self._filter if len(terms) <= _FEW_TERMS else None
+        """What `_with_some` finds, in less time; None if that may be something else."""
+        statement, arguments = usual.search(
+            self._question,
+            plan.estimates or (),
+            self._request.limit,
+            self._marks,
+            self._filter,
+        )
         found = await self._fetch(
-            sql.load("search_some"),
+            statement,
             text_array(self._namespaces),
             self._kinds,
-            request.limit,
+            self._request.limit,
             self._where,
-            question.phrase,
-            question.literal,
-            question.is_question,
-            text_array([keys.looks(it + self._filter, self._marks)[0] for it in templates]),
-            number_array(counts),
-            _WITH_ONE,
-            begun,
-            word,
-            clue,
-            *asked,
-            *weights,
-            sum(weights),
-            every,
-            max(_WITH_ALL, request.limit),
-            shorter,
-            question.last_word if shorter else None,
-            len(self._namespaces),
+            *arguments,
         )
         if found and found[0][0] is None:
-            return None
+            return None if found[0][-2] else []
         if found and found[-1][-1] < (least := _LEAST_SHARE * found[0][-1]):
             return [row for row in found if row[-1] >= least]
         return found
@@ -262,9 +225,9 @@ class WordSearch:
     async def _with_some(
         self, plan: "_Plan", *, beginnings: bool = True, is_last: bool = True
     ) -> Sequence[Sequence[Any]]:
-        """The memories that have some of the terms, of which those of the plan are looked up.
+        """The memories with some of the terms, of which those of the plan are looked up.
 
-        `is_last`: whether no other terms are looked up if these find too little.
+        `is_last`: whether this is the last attempt, even if it finds too little.
         """
         if self._families:
             found = await self._in_families(plan, beginnings=beginnings, is_last=is_last)
@@ -284,10 +247,10 @@ class WordSearch:
     async def _in_families(
         self, plan: "_Plan", *, beginnings: bool, is_last: bool
     ) -> Sequence[Sequence[Any]] | None:
-        """The same by families, unless these have too much of a term that is not asked for."""
+        """The same by families; None if they have too much that is in other namespaces."""
         are_wider = self._commonness.are_wider(self._families)
         bound = _WITH_ALL + len(self._namespaces)
-        # A look that is cut is as good as several by namespace that are, where all it reads counts.
+        # If everything that it reads counts, one lookup that is cut off is as good as several.
         may_be_cut = not (are_wider or self._request.created_after or self._request.created_before)
         estimates = plan.estimates or [0] * len(self._question.terms)
         if not may_be_cut and any(estimates[place] > bound for place in plan.looked_up):
@@ -297,9 +260,9 @@ class WordSearch:
         endings = [name[len(shared) :] for name in self._namespaces]
         arguments = [
             text_array(endings),
-            # What the looks find is enough; the newest of a few of the namespaces would add little.
+            # The lookups find enough; the newest of a few of the namespaces would add little.
             *self._arguments(plan, marks, bound, beginnings, is_last and not plan.looked_up),
-            " | ".join(keys.looks("'@.pin'", marks)),
+            " | ".join(keys.lookups("'@.pin'", marks)),
             shared,
         ]
         statement = sql.load("search_text_in_families")
@@ -314,7 +277,7 @@ class WordSearch:
         return [row[3:] for row in found] if may_be_cut or not is_cut else None
 
     def _bound(self) -> tuple[int, int]:
-        """How much each look reads that goes by namespace, and how many there are of a term."""
+        """How much each lookup by namespace reads, and how many lookups a term has."""
         parts_count = -(-len(self._namespaces) // keys.SPAN)
         if len(self._question.terms) < 2:
             return _WITH_ALL, parts_count
@@ -323,7 +286,7 @@ class WordSearch:
     def _arguments(
         self, plan: "_Plan", marks: Sequence[str], bound: int, beginnings: bool, is_last: bool
     ) -> list[object]:
-        """What search_found is told from $2 on, of memories with these marks."""
+        """The arguments of search_found from $2 on, for memories with these marks."""
         request, question = self._request, self._question
         terms = question.terms
         clues = [in_memory(term) for term in terms]
@@ -333,15 +296,15 @@ class WordSearch:
         if beginnings and question.begun is not None:
             last = question.last_term
             clues.append(f"{in_memory(question.begun)} & !{clues[last]}")
-            factors.append(_BEGUN * factors[last])
+            factors.append(BEGUN * factors[last])
             begun, word = len(clues), last + 1
-            if plan.begun < _CROWDED:
+            if plan.begun < CROWDED:
                 templates.append((begun, question.begun))
-        looks: list[str] = []
+        lookups: list[str] = []
         of_clue: list[int] = []
         for clue, template in templates:
-            parts = keys.looks(template + self._filter, marks)
-            looks += parts
+            parts = keys.lookups(template + self._filter, marks)
+            lookups += parts
             of_clue += [clue] * len(parts)
         of_part, parts_count = self._bound()
         most = of_part * parts_count * len(clues)
@@ -377,7 +340,7 @@ class WordSearch:
             f"{{{','.join(estimates)}}}",
             begun,
             word,
-            text_array(looks),
+            text_array(lookups),
             number_array(of_clue),
             bound,
             every,
@@ -393,21 +356,20 @@ class WordSearch:
         ]
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """Which terms are looked up, by their places: at first, and where these find too little."""
+class _Plan(NamedTuple):
+    """Which terms to look up, by their positions: at first, and if these find too little."""
 
     looked_up: list[int]
-    if_need_be: list[int] = field(default_factory=list)
-    estimates: list[int] | None = None  # how many memories have each term, 0 where these are few
-    begun: int = 0  # the same for the words that begin with the last one
-    is_usual: bool = False  # whether `_as_usual` may find the same
+    if_needed: Sequence[int] = ()
+    estimates: list[int] | None = None  # about how many memories have each term; 0: few
+    begun: int = 0  # the same for words that begin with the last one
+    is_usual: bool = False  # whether to try `_as_usual`
 
     def has_all(self, terms: int) -> bool:
-        """Whether nothing is left out, so that no other plan finds more."""
-        return len(self.looked_up) + len(self.if_need_be) == terms and self.begun < _CROWDED
+        """Whether no term is left out, so that no other plan finds more."""
+        return len(self.looked_up) + len(self.if_needed) == terms and self.begun < CROWDED
 
 
 def _is_crowd(sample: Sample, seen: int) -> bool:
-    """Whether what was seen so often in a sample is in a large part of the memories."""
+    """Whether something seen this often in a sample is in many of the memories."""
     return seen > 0 and sample.is_telling and _CROWDED_SHARE * seen >= sample.taken

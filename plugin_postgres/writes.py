@@ -1,10 +1,10 @@
 """The write queue: many callers, one statement, one commit.
 
-All writes that arrive while a statement runs go into the next one, and each caller is answered
-after the commit of its own. Of several writes with one id the last stands; one that names another
-namespace than those before it waits for the next statement, which then finds the id taken.
-A row that the database refuses is found by halving and fails alone. Single writes go before
-those of a batch, so that a migration does not keep agents waiting.
+All writes that arrive while a statement runs go into the next one, and each caller gets an answer
+after the commit of its own. Of several writes with the same id the last one wins; if it names
+another namespace than the ones before it, it waits for the next statement, which then finds the id
+taken. A row that the database refuses is found by bisection and fails alone. Single writes go
+before those of a batch, so that a migration does not keep agents waiting.
 """
 
 import asyncio
@@ -129,7 +129,7 @@ class WriteQueue:
                     for _ in range(_TURNS):
                         await asyncio.sleep(0)
         finally:
-            # In the same step as the last look at the queue: the next write starts a new lane.
+            # In the same step as the last check of the queue: the next write starts a new lane.
             self._lanes.discard(asyncio.current_task())
 
     async def _write_group(self, group: list[Write]) -> None:
@@ -237,7 +237,7 @@ class WriteQueue:
         return first | await self._write_distinct(writes[middle:])
 
     async def _explain(self, writes: list[Write]) -> Outcomes:
-        """Why these left no trace; one for which there is no reason any more is left out."""
+        """Why these changed nothing; one for which there is no reason any more is left out."""
         found = await self._database.fetch(
             sql.load("find_owners"),
             [write.id for write in writes],

@@ -1,4 +1,4 @@
--- How many memories match, by the value of the field $6; at most one group more than may be told.
+-- How many memories match, by the value of the field $6; at most one group more than may be returned.
 WITH
 -- include: count_matching
 SELECT value::text AS value, count(*) AS count

@@ -1,5 +1,5 @@
--- Part of a statement: `counted`, every memory of the namespaces that lives and matches: off the index of
--- words where it knows the filter, else off that of the time.
+-- Part of a statement: `counted`, every live memory of the namespaces that matches, found by the word index if it
+-- covers the filter, otherwise by the index on time.
 home AS MATERIALIZED (
     SELECT
         name,

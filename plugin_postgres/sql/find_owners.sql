@@ -1,4 +1,4 @@
--- Why a write left no trace: which namespaces are alive, and who has the ids.
+-- Why a write changed nothing: which namespaces are live, and which of them own the ids.
 SELECT
     home.name IS NOT NULL AS namespace_lives,
     stored.namespace AS owner

@@ -1,4 +1,4 @@
--- Delete a memory if it lives and the asking namespace owns it; tell who owns it.
+-- Delete a live memory if the requesting namespace owns it; return who owns it.
 WITH found AS (
     SELECT stored.id, stored.namespace
     FROM memory_plugin.memory_records AS stored

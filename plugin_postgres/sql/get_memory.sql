@@ -1,4 +1,4 @@
--- A memory that lives, whoever owns it.
+-- A live memory, whoever owns it.
 SELECT
     stored.id, stored.namespace, stored.content, stored.kind, stored.source, stored.created_at,
     stored.expires_at, stored.propagation, stored.pin

@@ -1,8 +1,8 @@
--- Part of a statement: one page in id order from $7 on, the next of each namespace off its index, then the
--- first of them all.
+-- Part of a statement: one page in id order, starting at $7: the next memories of each namespace from its index,
+-- then the first of them all.
 --
--- With a filter, so many are read in that order; where that is not enough for a page, the index of
--- words, or that of the time, has what matches. Only a listing of facts has neither.
+-- With a filter, a limited number is read in that order. If they do not fill the page, the word index or the index
+-- on time finds what matches. Only a listing of facts has neither.
 WITH home AS MATERIALIZED (
     SELECT
         name,

@@ -1,7 +1,7 @@
--- Part of a statement: one page, newest first and then in id order, from created_at $7 and id $8 on, of what
--- had been written when the first page was read: $9 is the last number then.
+-- Part of a statement: one page, newest first and then in id order, starting at created_at $7 and id $8. It only
+-- contains what had been written when the first page was read: $9 is the last number at that time.
 --
--- As in list_by_id, a filter that the index of words knows may need it.
+-- As in list_by_id, the word index helps if it covers the filter.
 WITH home AS MATERIALIZED (
     SELECT
         name, pin,

@@ -1,4 +1,4 @@
--- A page with a hash in place of the content, taken of the rows of the page only.
+-- A page with a hash instead of the content, computed only for the rows of the page.
 SELECT
     page.id, page.namespace, page.created_at,
     encode(sha256(convert_to(page.content, 'UTF8')), 'hex') AS content_sha256

@@ -1,4 +1,4 @@
--- A page of memories; behind the one with which it reaches {bytes} bytes they come without their content.
+-- A page of memories; once it has reached {bytes} bytes, the remaining ones come without their content.
 SELECT
     id, namespace, CASE WHEN fits THEN content END AS content, kind, source, created_at,
     expires_at, CASE WHEN fits THEN propagation END AS propagation, pin

@@ -1,4 +1,4 @@
--- Whether the grace period $1 is over since the tables were adopted; fresh ones were not.
+-- Whether the tables were adopted longer ago than the grace period $1, or never.
 SELECT NOT EXISTS (
     SELECT FROM memory_plugin.plugin_adoption
     WHERE adopted_at > now() - $1::interval

@@ -1,4 +1,4 @@
--- Whether more than $2 embeddings have the dimension $1 and its index $3 is not there, or not whole.
+-- Whether more than $2 embeddings have the dimension $1 and its index $3 is missing or incomplete.
 SELECT
     NOT EXISTS (
         SELECT FROM pg_index

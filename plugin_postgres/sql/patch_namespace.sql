@@ -1,5 +1,5 @@
--- As refresh_namespace without the kind, and a later expires_at or none rescues a namespace
--- that has expired. '-infinity' is one that was deleted and cannot be rescued.
+-- Like refresh_namespace without the kind. A later expires_at, or none, restores a namespace that has expired.
+-- '-infinity' means that it was deleted and cannot be restored.
 UPDATE memory_plugin.memory_namespaces
 SET
     expires_at = CASE WHEN $3 THEN $2::timestamptz ELSE expires_at END,

@@ -1,4 +1,4 @@
--- A query read as memories are: folded, as words, each of them once, as a phrase, as pairs of characters.
+-- A query parsed like a memory: folded, as words, as distinct words, as a phrase, and as pairs of characters.
 SELECT
     reading.folded,
     reading.words,
@@ -15,7 +15,7 @@ SELECT
 FROM (
     SELECT
         given.folded,
-        -- As long words in long texts are cut.
+        -- Long words are cut as in long texts.
         regexp_replace(
             regexp_replace(btrim(memory_plugin.search_words(given.folded)), '([^ ]{255})[^ ]+', '\1', 'g'),
             '  +', ' ', 'g'

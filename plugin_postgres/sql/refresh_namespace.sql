@@ -1,4 +1,4 @@
--- Change a living namespace; $4 and $6 tell whether the field was in the body.
+-- Change a live namespace; $4 and $6 are whether the field was in the body.
 UPDATE memory_plugin.memory_namespaces
 SET
     kind = $2,

@@ -12,7 +12,7 @@ WHERE stored.namespace = excluded.namespace AND (
     OR stored.kind <> excluded.kind
     OR stored.source <> excluded.source
     OR stored.expires_at IS DISTINCT FROM excluded.expires_at
-    -- As text, because jsonb takes 1 and 1.0 for the same.
+    -- As text, because to jsonb 1 and 1.0 are equal.
     OR stored.propagation::text IS DISTINCT FROM excluded.propagation::text
     OR stored.embedding IS DISTINCT FROM excluded.embedding -- embedding
     OR stored.pin <> excluded.pin

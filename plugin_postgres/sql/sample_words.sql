@@ -1,12 +1,12 @@
--- A sample of each of some namespaces: how many memories it has, counting at most $3, whether one is pinned, and
--- the words of each of the $2 newest. Of a long memory only the beginning is read: all of it would take longer
--- than the search.
+-- A sample of each namespace: how many memories it has (counting stops at $3), whether one is pinned, and the words
+-- of each of the $2 newest. Only the beginning of a long memory is read: reading all of it would take longer than
+-- the search.
 SELECT
     (
         SELECT count(*)
         FROM (
-            -- The order, and a limit unknown when it is planned, keep PostgreSQL from reading all that the
-            -- namespace has before it stops.
+            -- The order, and a limit that is unknown to the planner, keep PostgreSQL from reading the whole
+            -- namespace before it stops.
             SELECT FROM memory_plugin.memory_records AS stored
             WHERE stored.namespace = home.name
             ORDER BY stored.id

@@ -1,10 +1,9 @@
--- Memories that have every word of a short query: what a search for a name or a rare word is after. In
--- front of each stands how many there are, as far as they were looked at.
+-- Memories with every word of a short query: what a search for a name or a rare word wants. The first column is how
+-- many there are, counting at most $5.
 --
--- $1 to $4 are the namespaces, kinds, limit and fields of every search. Then: $5 how many are looked at;
--- $6 what the index of words is asked for; $7 where there is but one word, that word, because what only
--- begins with it counts a little less; $8 the words next to each other, $9 the query where it is more than
--- words, $10 whether it is a question.
+-- $1 to $4 are the namespaces, kinds, limit and fields of every search. $5 is how many memories are read, and $6 the
+-- lookup in the word index. $7 is the word if there is only one, because words that only begin with it count a little
+-- less. $8 is the query as a phrase, $9 the query if it is more than words, $10 whether it is a question.
 WITH home AS MATERIALIZED (
     SELECT name
     FROM memory_plugin.memory_namespaces
@@ -13,7 +12,7 @@ WITH home AS MATERIALIZED (
 best AS (
     SELECT *, count(*) OVER () AS number
     FROM (
-        -- The columns that are sorted by come first: behind texts of different lengths they are slow to reach.
+        -- The columns to sort by come first: they are slow to reach behind texts.
         SELECT
             stored.pin,
             CASE WHEN $7::tsquery IS NULL OR stored.content_tsv @@ $7 THEN 1::double precision ELSE 0.9 END

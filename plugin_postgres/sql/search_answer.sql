@@ -1,4 +1,4 @@
--- Part of a statement: the best of what was found; pinned memories first. What is not worth a fifth of the best
+-- Part of a statement: the best of what was found, pinned memories first. What scores less than a fifth of the best
 -- is left out.
 SELECT
     stored.id, stored.namespace, stored.content, stored.kind, stored.source, stored.created_at,

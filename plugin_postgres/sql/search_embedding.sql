@@ -1,4 +1,4 @@
--- The memories whose embedding is closest to the asked one; of these, pinned ones first.
+-- The memories whose embeddings are nearest to the given one; among these, pinned ones first.
 WITH
 -- include: search_vectors
 SELECT

@@ -1,3 +1,3 @@
--- Part of a condition: what a search asks of a memory besides words, embedding and time.
+-- Part of a condition: the kinds and fields that a search asks for.
     AND ($2::text[] IS NULL OR stored.kind = ANY($2))
     AND ($4::jsonb IS NULL OR stored.propagation @> $4)

@@ -1,26 +1,26 @@
--- Part of a statement: `found`, the memories that have words of the query, with what they are worth. What
--- the index of words finds of them is `hit`, which search_hits makes, or search_hits_in_families.
+-- Part of a statement: `found`, the memories with words of the query, and their scores. `hit` is what the word index
+-- finds of them; search_hits or search_hits_in_families defines it.
 --
--- A clue is a word of the query, by its stem, or a pair of characters, or words that begin with the last
--- one. A memory is worth the sum of the clues that it has, and a clue is worth the more the fewer memories
--- have it: ln(1 + 1000 / number). The looks for single clues count them.
+-- A clue is the stem of a word of the query, a pair of characters, or words that begin with the last word. A memory
+-- is worth the sum of the weights of its clues. The fewer memories have a clue, the more it weighs:
+-- ln(1 + 1000 / number). The lookups count them.
 --
--- No look is without a bound. PostgreSQL reads all that the index has of a clue before it applies one, so
--- a clue that a sample shows to be crowded is not looked up; memories found by other clues, the newest
--- and the pinned ones are asked for it themselves. So are they for a clue whose look was cut.
+-- Every lookup is bounded. PostgreSQL reads all index entries of a clue before it applies a limit, so a clue that is
+-- crowded according to a sample is not looked up. Instead, the memories that other clues have found, the newest and
+-- the pinned ones are checked for it. The same goes for a clue whose lookup was cut off at its bound.
 --
--- $1 to $6 are those of every search: namespaces, kinds, limit, fields, and the span of time. $7 to $9 are
--- the words next to each other, the query where it is more than words, and whether it is a question.
--- Of each clue, $10 is what a memory is asked for, $11 what it counts, $12 about how many memories have it,
--- where it is not looked up. $13 is the clue of what begins with the last word, $14 that of the word itself.
--- Of each look, $15 is what the index is asked for, $16 the clue, $17 the bound of each.
--- The others are what search_further looks for: $18 asks for memories with all the words, of which $19 are
--- taken; $20 asks for any clue, $21 for stems that a word may have that begins with the last word, which is
--- $22: with '@' where the mark of a namespace belongs. $23 is whether the newest are looked at without a
--- span of time, too. $24 is the query, folded, where it may be a part of a word or no word at all; $25 is
--- whether it has function words only, which are in the index for memories of few words. $26 is the number of
--- namespaces, $27 the clue $13 as in $10. Long arrays are passed as text (`plugin_postgres.arrays`).
--- How many memories each clue has, and whether there may be more.
+-- $1 to $6 are those of every search: namespaces, kinds, limit, fields, and the time range. $7 to $9 are the query as
+-- a phrase, the query if it is more than words, and whether it is a question.
+-- For each clue, $10 is the tsquery to check a memory with, $11 what it counts, and $12 about how many memories have
+-- it if it is not looked up. $13 is the number of the clue for words that begin with the last word, $14 that of the
+-- word itself. For each lookup, $15 is the tsquery for the index and $16 the clue; $17 is the bound of each.
+-- The remaining parameters are mostly for search_further, with '@' in place of the namespace's mark: $18 finds
+-- memories with all the words, at most $19 of them; $20 finds any clue; $21 finds stems that a word may have that
+-- begins with the last word, $22. $23 is whether to check the newest memories even without a time range. $24 is the
+-- folded query if it may be part of a word or no word at all, and $25 whether it has only function words, which are
+-- indexed only for short memories. $26 is the number of namespaces, $27 the tsquery of the clue $13. Long arrays are
+-- passed as text (`plugin_postgres.arrays`).
+-- How many memories have each clue, and whether there may be more.
 counted AS MATERIALIZED (
     SELECT
         clue.number, clue.lexeme, clue.factor,
@@ -35,13 +35,13 @@ counted AS MATERIALIZED (
         GROUP BY clue
     ) AS looked ON looked.clue = clue.number
 ),
--- What each clue is worth, and what the looks have left open. `cut` are the clues that were not looked up, or
--- whose look was cut: memories are asked for them one by one.
+-- The weight of each clue, and what the lookups have left open. `cut` are the clues that were not looked up or whose
+-- lookup was cut off: each memory is checked for them.
 state AS MATERIALIZED (
     SELECT
         *,
-        -- A memory that no look has found has only clues that were cut. Where these weigh too little, it is not
-        -- worth a fifth of the best and would be left out in the end.
+        -- A memory that no lookup has found can only have clues in `cut`. If these weigh too little, it scores less
+        -- than a fifth of the best and would be left out in the end.
         is_cut AND weight_of_cut >= 0.17 * best AS needs_more,
         $23::boolean AND is_cut AND weight_of_cut >= 0.17 * best AND (sure < 60 OR most < $3::bigint) AS needs_newest
     FROM (
@@ -118,7 +118,7 @@ scored AS MATERIALIZED (
     FROM (
         SELECT
             id, pin, created_at, weight, length(content_tsv) AS length,
-            -- The first few are asked for one after the other, which is several times as fast as a loop.
+            -- Checking the first few one by one is several times as fast as a loop.
             CASE WHEN content_tsv @@ (SELECT cut[1] FROM state) THEN (SELECT cut_weights[1] FROM state) ELSE 0 END
             + CASE WHEN content_tsv @@ (SELECT cut[2] FROM state) THEN (SELECT cut_weights[2] FROM state) ELSE 0 END
             + CASE WHEN content_tsv @@ (SELECT cut[3] FROM state) THEN (SELECT cut_weights[3] FROM state) ELSE 0 END
@@ -141,14 +141,14 @@ best AS MATERIALIZED (
     WHERE worth > 0
     ORDER BY
         pin AND worth >= 0.2 * (SELECT max(worth) FROM scored) DESC, worth DESC, created_at DESC, id
-    LIMIT greatest($3 * 3 / 2, 60)
+    LIMIT greatest($3 * 3, 60)
 ),
 found AS MATERIALIZED (
     SELECT
         best.id, best.pin, best.created_at,
         memory_plugin.search_score(best.worth, stored.content, stored.content_tsv, $7, $8, $9) AS score
     FROM best
-    -- OFFSET 0 keeps this a look-up for each, however small the table was when this was planned.
+    -- OFFSET 0 forces one lookup per row, however small the table was when this was planned.
     CROSS JOIN LATERAL (
         SELECT content, content_tsv FROM memory_plugin.memory_records AS any_stored
         WHERE any_stored.id = best.id

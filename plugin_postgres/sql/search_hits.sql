@@ -1,5 +1,5 @@
--- Part of a statement: `home`, the namespaces that live; `hit`, what the looks into the index of words find;
--- and `pinned`, whether any memory is. The parameters are those of search_found.
+-- Part of a statement: `home`, the live namespaces; `hit`, what the lookups in the word index find; and `pinned`,
+-- whether any memory is pinned. The parameters are those of search_found.
 home AS MATERIALIZED (
     SELECT name
     FROM memory_plugin.memory_namespaces
@@ -18,7 +18,7 @@ hit AS MATERIALIZED (
                     stored.namespace, stored.kind, stored.pin, stored.propagation, stored.content_tsv
                 ) @@ look.keys
 -- include: search_look
-            -- Of those that a span of time refuses, no more are read; the newest in it are looked at anyway.
+            -- With a time range, at most 2,000 are read; the newest in the range are checked anyway.
             LIMIT CASE WHEN $5::timestamptz IS NULL AND $6::timestamptz IS NULL THEN $17::bigint ELSE 2000 END
         ) AS probed
         WHERE ($5 IS NULL OR probed.created_at >= $5) AND ($6 IS NULL OR probed.created_at < $6)
@@ -26,7 +26,7 @@ hit AS MATERIALIZED (
     ) AS memory
 ),
 pinned AS (
-    -- A limit that is unknown when this is planned keeps PostgreSQL from reading the table instead.
+    -- A limit that is unknown to the planner keeps PostgreSQL from scanning the table instead.
     SELECT true AS exist FROM memory_plugin.memory_records AS stored
     WHERE stored.namespace = ANY(ARRAY(SELECT home.name FROM home)) AND stored.pin
     LIMIT (SELECT 1)

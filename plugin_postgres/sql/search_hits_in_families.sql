@@ -1,10 +1,10 @@
--- Part of a statement: as search_hits, where the namespaces are many and of a few families. A look for a word
--- then takes one key of each family instead of one of each namespace.
+-- Part of a statement: like search_hits, for many namespaces of a few families. A lookup then takes one key per
+-- family instead of one per namespace.
 --
--- So that this does not read any number of rows, no look reads more than $17. Mostly all that is read is in the namespaces that were asked for, and in living
--- ones; so that is compared only where $30 says so, and otherwise `met` tells in which it was. $28 asks the
--- index of families for pinned memories. $1 are the namespaces without $29, which they all begin with:
--- thousands of names take longer to pass than to look up.
+-- No lookup reads more than $17 memories. Usually all of them belong to the given namespaces, and these are live, so
+-- that is only checked if $30 is true; otherwise `met` reports which namespaces they belong to. $28 finds pinned
+-- memories in the family index. $1 are the names of the namespaces without the prefix $29 that they share, because
+-- passing thousands of names takes longer than looking them up.
 asked AS MATERIALIZED (
     SELECT unnest($1::text::text[]) AS ending
 ),
@@ -28,7 +28,7 @@ probed AS MATERIALIZED (
             stored.id, stored.namespace, stored.kind, stored.pin, stored.created_at, stored.expires_at,
             stored.propagation, stored.content_tsv
         FROM memory_plugin.memory_records AS stored
-        -- The condition of the index stands here, too: else PostgreSQL does not use it.
+        -- PostgreSQL uses the index only if its condition is repeated here.
         WHERE
             stored.namespace LIKE '%:%:%'
             AND memory_plugin.search_family_keys(

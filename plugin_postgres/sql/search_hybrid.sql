@@ -1,9 +1,9 @@
--- Words and embedding together. Each list is brought to the span from 0 to 1, words by the best of them,
--- likeness from the least to the greatest of its list; words count 0.6, likeness 0.4. So a list that
--- tells memories apart counts for more than one in which all are alike. Of the best, pinned first.
+-- Words and embedding together. Both scores are scaled to the range from 0 to 1, words by the best word score, cosines
+-- from the lowest to the highest; words count 0.6, cosines 0.4. So a list whose scores differ counts for more than one
+-- whose scores are about equal. Among the best, pinned memories come first.
 --
--- $3 is six times the limit: a short list of words would leave out memories that are good in both without
--- being best in one.
+-- $3 is six times the limit: a short list of word matches would leave out memories that are good in both without
+-- being the best in one.
 WITH
 -- include: search_hits
 ,

@@ -1,4 +1,4 @@
--- The newest of each namespace off its index, then the newest of them all; pinned ones first.
+-- The newest memories of each namespace from its index, then the newest of them all; pinned ones first.
 SELECT
     memory.id, memory.namespace, memory.content, memory.kind, memory.source, memory.created_at,
     memory.expires_at, memory.propagation, memory.pin

@@ -1,4 +1,4 @@
--- Part of a statement: the memories of `home` that match, which the index of words has, but no more than `home.most`.
+-- Part of a statement: the memories of `home` that match, found by the word index, at most `home.most`.
     CROSS JOIN LATERAL (
         SELECT stored.id, stored.created_at
         FROM memory_plugin.memory_records AS stored
@@ -10,7 +10,7 @@
                 || CASE WHEN home.pin THEN ' & ''@.pin''' ELSE '' END,
                 ARRAY[memory_plugin.search_mark(home.name)]
             )
-            -- IS TRUE hides these from the indexes that would be read besides, one of them as a whole.
+            -- IS TRUE hides these from other indexes, which would be read as well, one of them completely.
             AND (stored.namespace = home.name) IS TRUE
             AND (stored.pin = home.pin) IS TRUE
             AND (stored.created_at >= coalesce($5, '-infinity')) IS TRUE

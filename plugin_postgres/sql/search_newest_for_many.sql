@@ -1,7 +1,7 @@
--- Several searches for the newest at once: the rows of each, marked with its number, best first.
+-- Several searches for the newest at once: the rows of each with its number, best first.
 --
--- $1 are the namespaces of all of them, one search after the other; of each search $2 and $3 are
--- the first and the last of its own, and $4 is its limit.
+-- $1 are the namespaces of all searches, one after the other. For each search, $2 and $3 are the positions of its
+-- first and last namespace, and $4 is its limit.
 SELECT
     asked.number, memory.id, memory.namespace, memory.content, memory.kind, memory.source,
     memory.created_at, memory.expires_at, memory.propagation, memory.pin

@@ -1,5 +1,5 @@
--- As search_newest, of some kinds or in a span of time: for each kind by itself, because the index passes
--- over other kinds quickly.
+-- Like search_newest, for some kinds or a time range: one kind at a time, because the index skips other kinds
+-- quickly.
 SELECT
     memory.id, memory.namespace, memory.content, memory.kind, memory.source, memory.created_at,
     memory.expires_at, memory.propagation, memory.pin

@@ -1,4 +1,4 @@
--- Part of a statement: of the newest `home.depth` memories of `home`, those that match, as many as are asked for.
+-- Part of a statement: those of the newest `home.depth` memories of `home` that match, at most the limit.
     CROSS JOIN LATERAL (
         SELECT stored.id, stored.created_at
         FROM (

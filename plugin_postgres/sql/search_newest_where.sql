@@ -1,7 +1,7 @@
--- As search_newest, with a filter on fields. Where the newest hold enough that match, these are read in their
--- order; else the index of words has all that match. Which of the two is shorter, the newest 200 show: where ten
--- times as many would not hold enough, the index is asked, though for no more than 1,000. Else, or where the index
--- has more, the newest 2,000 are read, and only where these do not hold enough, all that the index has.
+-- Like search_newest, with a filter on fields. If enough of the newest match, they are read in order; otherwise the
+-- word index has all that match. The newest 200 show which is faster: if ten times as many would not contain enough,
+-- the index is read, up to 1,000 entries. Otherwise, or if the index has more, the newest 2,000 are read, and only if
+-- these do not contain enough, everything in the index.
 WITH home AS MATERIALIZED (
     SELECT name, pin, 200 AS depth
     FROM memory_plugin.memory_namespaces
@@ -19,7 +19,7 @@ short AS MATERIALIZED (
     LEFT JOIN newest ON newest.name = home.name AND newest.pin = home.pin
     GROUP BY home.name, home.pin, home.depth
     HAVING count(newest.id) < $3 AND (
-        -- Asking the index costs no more than finding out whether there are others.
+        -- Reading the index costs no more than finding out whether there are others.
         NOT home.pin AND 10 * count(newest.id) < $3
         OR EXISTS (
             SELECT FROM memory_plugin.memory_records AS other

@@ -1,16 +1,16 @@
--- Memories that have some words of the query, the best first: what search_text finds, in two thirds of the time,
--- in the usual case: none of the namespaces has a pinned memory, and no look is cut. Else the answer is one row
--- of nulls. What is not worth a fifth of the best is left out by the caller.
+-- Memories with some words of the query, best first, like search_few, for any number of clues: each is looked up by
+-- itself. The answer is one row of nulls, whose `pin` is true, if a memory is pinned or a lookup is cut off. The
+-- caller drops what scores less than a fifth of the best.
 --
--- $1 to $4 are the namespaces, kinds, limit and fields of every search; $5 to $7 are the words next to each
--- other, the query where it is more than words, and whether it is a question.
--- A clue is as in search_found. Of each that is looked up, $8 is what the index is asked for, $9 what it counts,
--- and $10 the bound; $11 is the number of the one for what begins with the last word, $12 that of the word itself,
--- $13 the first of these as a memory is asked for it. $14 to $21 are the clues that are not looked up, as memories
--- are asked for them, $22 to $29 what each is worth, $30 what all are worth together.
--- The others are what search_further looks for: $31 asks for memories with all the words, of which $32 are taken;
--- $33 asks for stems that a word may have that begins with the last word, which is $34. $35 is the number of
--- namespaces.
+-- $1 to $4 are the namespaces, kinds, limit and fields of every search; $5 to $7 are the query as a phrase, the query
+-- if it is more than words, and whether it is a question.
+-- A clue is as in search_found. For each one that is looked up, $8 is the tsquery for the index and $9 what it counts;
+-- $10 is the bound of each lookup. $11 is the number of the clue for words that begin with the last word, $12 that of
+-- the word itself, and $13 the tsquery to check a memory for the former. $14 to $21 are the clues that are not looked
+-- up, $22 to $29 their weights, and $30 the sum of these.
+-- The remaining parameters are for search_further: $31 finds stems that a word may have that begins with the last
+-- word, $32, and $33 is how many of the newest memories of each namespace are candidates as well if the clues that are
+-- not looked up weigh enough.
 WITH home AS MATERIALIZED (
     SELECT name
     FROM memory_plugin.memory_namespaces
@@ -40,7 +40,7 @@ state AS MATERIALIZED (
         *,
         $30 > 0 AND $30 >= 0.17 * best AND (sure < 60 OR most < $3::bigint) AS needs_newest,
         coalesce(most, 0) < $10 AND (
-            -- A limit that is unknown when this is planned keeps PostgreSQL from reading the table instead.
+            -- A limit that is unknown to the planner keeps PostgreSQL from scanning the table instead.
             SELECT true FROM memory_plugin.memory_records AS stored
             WHERE stored.namespace = ANY(ARRAY(SELECT home.name FROM home)) AND stored.pin
             LIMIT (SELECT 1)
@@ -53,7 +53,7 @@ state AS MATERIALIZED (
             sum(found)::bigint AS sure,
             max(found) AS most,
             max(weight) FILTER (WHERE number = $11) AS begun,
-            $34::text IS NOT NULL AND max(found) FILTER (WHERE number IN ($11, $12)) = 0 AS is_begun
+            $32::text IS NOT NULL AND max(found) FILTER (WHERE number IN ($11, $12)) = 0 AS is_begun
         FROM (
             SELECT
                 clue.number, coalesce(looked.found, 0) AS found,
@@ -96,23 +96,22 @@ best AS (
             CASE WHEN memory.is_begun THEN state.begun ELSE 0 END
         FROM state
         CROSS JOIN LATERAL memory_plugin.search_further(
-            ARRAY(SELECT home.name FROM home), $2, $4, NULL, NULL,
-            CASE WHEN $30 > 0 THEN $31::text END, $32::bigint,
-            CASE WHEN state.needs_newest THEN greatest(least(greatest(8 * $3, 160), 400) / $35::integer, 2) END,
-            NULL, CASE WHEN state.is_begun THEN $33::text END, $34, $10
+            ARRAY(SELECT home.name FROM home), $2, $4, NULL, NULL, NULL, NULL,
+            CASE WHEN state.needs_newest THEN $33::bigint END, NULL,
+            CASE WHEN state.is_begun THEN $31::text END, $32, $10
         ) AS memory
-        WHERE state.is_usual AND (state.is_begun OR state.needs_newest OR $30 > 0 AND $31 IS NOT NULL)
+        WHERE state.is_usual AND (state.is_begun OR state.needs_newest)
         UNION ALL
         SELECT NULL, NULL, NULL, NULL, 1, 0 FROM state WHERE NOT is_usual
     ) AS pool
     GROUP BY id, created_at, length, asked
     HAVING sum(weight) + asked > 0
     ORDER BY worth DESC, created_at DESC, id
-    LIMIT greatest($3 * 3 / 2, 60)
+    LIMIT greatest($3 * 3, 60)
 )
 SELECT
     found.id, stored.namespace, stored.content, stored.kind, stored.source, found.created_at, stored.expires_at,
-    stored.propagation, false AS pin,
+    stored.propagation, found.id IS NULL AS pin,
     memory_plugin.search_score(found.worth, stored.content, stored.content_tsv, $5, $6, $7) AS score
 FROM (
     SELECT
@@ -123,7 +122,7 @@ FROM (
     FROM best
     OFFSET 0
 ) AS found
--- OFFSET 0 keeps this a look-up for each, however small the table was when this was planned.
+-- OFFSET 0 forces one lookup per row, however small the table was when this was planned.
 LEFT JOIN LATERAL (
     SELECT namespace, content, kind, source, expires_at, propagation, content_tsv
     FROM memory_plugin.memory_records AS any_stored

@@ -1,6 +1,6 @@
--- As search_text, where the namespaces are many and of a few families. The first row tells about the others: whether
--- a look was cut, whether the namespaces that it met live, and which these are. There are no others where they do
--- not, or where a look was cut that reads more than what was asked for ($30).
+-- Like search_text, for many namespaces of a few families. The first row describes the others: whether a lookup was
+-- cut off, whether all namespaces that it found are live, and which these are. There are no other rows if one of them
+-- is not, or if a lookup was cut off that also reads other namespaces ($30).
 WITH
 -- include: search_hits_in_families
 ,

@@ -1,11 +1,10 @@
--- Part of a statement: `near`, the {candidates} memories whose embedding is closest to the asked one.
+-- Part of a statement: `near`, the {candidates} memories whose embeddings are nearest to the given one.
 --
--- Few embeddings are compared one by one: nothing is missed. Of many, the index of their dimension
--- proposes candidates. The index looks at the neighbourhood wherever it lies and passes over what may
--- not be found, so the smaller the part of it that may, the longer it takes: up to the square root of
--- 700 times its size, and never more than {one_by_one}, comparing one by one is faster. What may be found
--- is counted by namespace, then by the filter, then by the span of time. Without an index, no more
--- than {unindexed} are compared.
+-- A small number of embeddings is compared one by one, and nothing is missed. Otherwise the index of their dimension
+-- proposes candidates. It explores the neighbourhood and skips memories that the search excludes, so the fewer are
+-- left, the longer it takes: up to the square root of 700 times the size of the index, and never more than
+-- {one_by_one}, comparing one by one is faster. What is left is counted by namespace, then by the filter, then by the
+-- time range. Without an index, at most {unindexed} are compared.
 place AS MATERIALIZED (
     SELECT
         name,
@@ -86,7 +85,7 @@ compared AS (
     FROM (
         SELECT embedded.*
         FROM place
-        -- OFFSET 0 keeps this a look-up for each namespace, however the table is estimated.
+        -- OFFSET 0 forces one lookup per namespace, whatever the planner's estimates are.
         CROSS JOIN LATERAL (
             SELECT *
             FROM memory_plugin.memory_records AS any_stored
@@ -125,7 +124,7 @@ proposed AS (
         -- IS TRUE hides these two conditions from the other indexes and from a join before this one.
         AND (stored.dimension = {dimension}) IS TRUE
         AND (stored.namespace IN (SELECT place.name FROM place)) IS TRUE
-        -- And CASE hides what these refuse, which is nothing where there is no filter.
+        -- CASE hides the filter in the same way.
         AND CASE
             WHEN stored.expires_at <= now() THEN false
             WHEN $2 IS NOT NULL AND stored.kind <> ALL($2) THEN false
@@ -138,10 +137,10 @@ proposed AS (
     LIMIT {candidates}
 ),
 near AS (
-    -- A vector of zeros points nowhere: as far from everything as a right angle.
+    -- A vector of zeros has no direction: it counts as perpendicular to everything.
     SELECT
         id, pin, created_at,
-        -- In a sub-select, the asked embedding is converted once and not for every row.
+        -- In a subquery, the given embedding is converted once instead of for every row.
         1 - coalesce(nullif(embedding <=> (SELECT {embedding}::vector::halfvec), 'NaN'), 1) AS score
     FROM (TABLE compared UNION ALL TABLE chosen UNION ALL TABLE proposed) AS candidate
     ORDER BY score DESC, created_at DESC, id

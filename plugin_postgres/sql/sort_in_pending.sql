@@ -1,4 +1,4 @@
--- Only the owner of an index may. For others PostgreSQL does it, at the latest when the list is full.
+-- Only the owner of an index may do this. Otherwise PostgreSQL does it, at the latest when the list is full.
 SELECT sum(gin_clean_pending_list(oid))::bigint
 FROM pg_class
 WHERE

@@ -1,7 +1,6 @@
--- All that arrived while the last statement ran, in one: insert, or replace in place where the
--- same namespace knows the id. A row of another namespace is left alone, and so is one that would
--- not change, so that a repeated migration rewrites nothing. Sorted, so that two workers that
--- write the same ids lock them in the same order. created_at stays what it was.
+-- Everything that arrived while the last statement ran: insert, or replace if the namespace already has the id. A row
+-- of another namespace is left alone, and so is one that would not change, so a repeated migration rewrites nothing.
+-- Sorted, so that two workers that write the same ids lock them in the same order. created_at keeps its value.
 INSERT INTO memory_plugin.memory_records AS stored (
     id, namespace, content, kind, source, expires_at, propagation,
     embedding, -- embedding

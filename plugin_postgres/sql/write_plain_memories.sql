@@ -1,5 +1,5 @@
--- As write_memories, for memories that are all like most: without created_at, expires_at,
--- propagation, embedding and pin. Even an empty column costs time to send and unpack.
+-- Like write_memories, for memories without created_at, expires_at, propagation, embedding and pin, as most are. Even
+-- an empty column takes time to send and unpack.
 INSERT INTO memory_plugin.memory_records AS stored (id, namespace, content, kind, source)
 SELECT written.id, written.namespace, written.content, written.kind, written.source
 FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[])

@@ -1,12 +1,11 @@
--- Parts of the statements that search. How a query is understood stands in plugin_postgres/question.py, how
--- memories are found and what they are worth in plugin_postgres/sql/search_found.sql; in words, all is
--- explained in docs/memory-plugins/search.md.
+-- Parts of the statements that search. plugin_postgres/question.py decides which words of a query count, and
+-- plugin_postgres/sql/search_found.sql finds and scores the memories; docs/memory-plugins/search.md explains the
+-- ranking.
 --
--- Nothing here is stored: a change takes effect with the next start.
+-- No data depends on these functions: a change takes effect at the next start.
 
--- At most `bound` memories that the index of words finds by `keys`. Of those that a span of time refuses,
--- no more than 2,000 are read; search_newest finds the others. The planner puts the body of this in place
--- of the call.
+-- At most `bound` memories that the word index finds by `keys`. With a time range, at most 2,000 are read;
+-- search_newest finds the others. The planner inlines this function.
 CREATE OR REPLACE FUNCTION memory_plugin.search_look(
     keys tsquery, homes text[], kinds text[], fields jsonb, since timestamptz, until timestamptz, bound bigint
 ) RETURNS TABLE (id uuid, pin boolean, created_at timestamptz, content_tsv tsvector)
@@ -20,7 +19,7 @@ AS $$
             memory_plugin.search_keys(
                 stored.namespace, stored.kind, stored.pin, stored.propagation, stored.content_tsv
             ) @@ keys
-            -- IS TRUE hides this from the index of namespaces, which would be read besides.
+            -- IS TRUE hides this from the index of namespaces, which would be read as well.
             AND (stored.namespace = ANY(homes)) IS TRUE
             AND (stored.expires_at IS NULL OR stored.expires_at > now())
             AND (kinds IS NULL OR stored.kind = ANY(kinds))
@@ -31,8 +30,8 @@ AS $$
     LIMIT bound
 $$;
 
--- Of the newest memories of a namespace in the span of time, `newest` pinned and `newest` others, those
--- that the filter takes. This, too, becomes a part of the statement that calls it.
+-- The newest memories of a namespace in the time range, `newest` pinned ones and `newest` others, as far as they
+-- match the filter. The planner inlines this function as well.
 CREATE OR REPLACE FUNCTION memory_plugin.search_newest(
     home text, kinds text[], fields jsonb, since timestamptz, until timestamptz, newest bigint
 ) RETURNS TABLE (id uuid, pin boolean, created_at timestamptz, content_tsv tsvector, content text)
@@ -57,13 +56,13 @@ AS $$
         AND (fields IS NULL OR stored.propagation @> fields)
 $$;
 
--- What a clue is worth that so many memories have. This and the next three become parts of a statement, too.
+-- The weight of a clue that `found` memories have. The planner inlines this and the next four functions as well.
 CREATE OR REPLACE FUNCTION memory_plugin.search_weight(factor double precision, found bigint)
 RETURNS double precision
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN factor * ln(1 + 1000 / greatest(found, 1)::double precision);
 
--- What those of eight clues are worth together that a memory has.
+-- The weights of those of eight clues that a memory has, added up.
 CREATE OR REPLACE FUNCTION memory_plugin.search_asked(
     content_tsv tsvector, clue_1 tsquery, clue_2 tsquery, clue_3 tsquery, clue_4 tsquery, clue_5 tsquery,
     clue_6 tsquery, clue_7 tsquery, clue_8 tsquery, weight_1 double precision, weight_2 double precision,
@@ -81,30 +80,42 @@ RETURN
     + CASE WHEN content_tsv @@ clue_7 THEN weight_7 ELSE 0 END
     + CASE WHEN content_tsv @@ clue_8 THEN weight_8 ELSE 0 END;
 
--- What a memory is worth by the weight of its clues. Of memories that have the same clues, a shorter one is a
--- little better. Rounded, because a sum depends on its order, and equals must be equal.
+-- What a memory is worth by the weights of its clues. With the same clues, a shorter memory is worth a little more.
+-- Rounded, because the result of a sum depends on its order, and ties must be ties.
 CREATE OR REPLACE FUNCTION memory_plugin.search_worth(
     weight double precision, total double precision, length integer
 ) RETURNS double precision
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN round(1e9 * weight / total * (1 - 0.002 * ln(1 + length))) / 1e9;
 
--- What a memory is worth in the end, between 0 and 1.
+-- The score of a memory, between 0 and 1.
 CREATE OR REPLACE FUNCTION memory_plugin.search_score(
     worth double precision, content text, content_tsv tsvector, phrase tsquery, literal text,
     is_question boolean
 ) RETURNS double precision
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
-    -- A question is answered rather by what is not a question.
+    -- A memory that is a question rarely answers one.
     worth * CASE WHEN is_question AND content LIKE '%?' THEN 0.9::double precision ELSE 1 END
     + CASE
-        WHEN phrase IS NOT NULL AND NOT content_tsv @@ phrase THEN 0::double precision
+        -- A memory that lacks some of the words cannot have the phrase, and checking that is slow.
+        WHEN worth < 0.8 OR phrase IS NOT NULL AND NOT content_tsv @@ phrase THEN 0::double precision
         WHEN literal IS NOT NULL AND strpos(memory_plugin.search_fold(content), literal) > 0 THEN 0.04
         WHEN phrase IS NOT NULL THEN 0.02
         ELSE 0
     END
 ) / 1.04;
+
+-- A time as it is sent: the driver takes longer to decode one than PostgreSQL to format it.
+CREATE OR REPLACE FUNCTION memory_plugin.search_time(value timestamptz) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN replace(
+    to_char(
+        -- Like the driver, use the first and the last instant of its calendar for infinity.
+        greatest(least(value, '9999-12-31 23:59:59.999999+00'), '0001-01-01 00:00:00+00') AT TIME ZONE 'UTC',
+        'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
+    ), '.000000Z', 'Z'
+);
 
 -- A template for several namespaces at once.
 CREATE OR REPLACE FUNCTION memory_plugin.search_in(template text, marks text[]) RETURNS tsquery
@@ -120,7 +131,7 @@ BEGIN
 END
 $$;
 
--- What a filter adds to a template; nothing where there is no filter that the index knows.
+-- What a filter adds to a template; nothing if the index does not cover it.
 CREATE OR REPLACE FUNCTION memory_plugin.search_filter(kinds text[], fields jsonb) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 AS $$
@@ -142,8 +153,9 @@ BEGIN
 END
 $$;
 
--- The others are called where they are needed, which is seldom, so that starting a search does not pay for
--- them: the first for what a template finds in any number of namespaces.
+-- The remaining functions are seldom called. They are not inlined, so that other searches do not pay for them.
+
+-- What a template finds in any number of namespaces.
 CREATE OR REPLACE FUNCTION memory_plugin.search_template(
     template text, homes text[], kinds text[], fields jsonb, since timestamptz, until timestamptz, bound bigint
 ) RETURNS TABLE (id uuid, pin boolean, created_at timestamptz, content_tsv tsvector)
@@ -164,7 +176,16 @@ BEGIN
 END
 $$;
 
--- Memories with a word that begins with `beginning` and whose stem is shorter.
+-- Whether a word of a text begins with `beginning`.
+CREATE OR REPLACE FUNCTION memory_plugin.search_begins(content text, beginning text) RETURNS boolean
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+AS $$
+BEGIN
+    RETURN strpos(' ' || memory_plugin.search_words(memory_plugin.search_fold(content)), ' ' || beginning) > 0;
+END
+$$;
+
+-- Memories with a word that begins with `beginning` and has a shorter stem.
 CREATE OR REPLACE FUNCTION memory_plugin.search_begun(
     template text, beginning text, homes text[], kinds text[], fields jsonb, since timestamptz,
     until timestamptz, bound bigint
@@ -176,14 +197,11 @@ BEGIN
     SELECT memory.*
     FROM memory_plugin.search_template(template, homes, kinds, fields, since, until, bound) AS memory
     JOIN memory_plugin.memory_records AS stored ON stored.id = memory.id
-    WHERE
-        strpos(
-            ' ' || memory_plugin.search_words(memory_plugin.search_fold(stored.content)), ' ' || beginning
-        ) > 0;
+    WHERE memory_plugin.search_begins(stored.content, beginning);
 END
 $$;
 
--- Of the newest memories, those that have `part` anywhere.
+-- Those of the newest memories that contain `part` anywhere.
 CREATE OR REPLACE FUNCTION memory_plugin.search_within(
     part text, homes text[], kinds text[], fields jsonb, since timestamptz, until timestamptz
 ) RETURNS SETOF uuid
@@ -205,8 +223,8 @@ CREATE OR REPLACE FUNCTION memory_plugin.search_pinned(homes text[]) RETURNS tex
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 AS $$
 BEGIN
-    -- Mostly there are none, which one scan of the index tells. A limit that is unknown when this is planned
-    -- keeps PostgreSQL from reading the table instead.
+    -- Usually there are none, and one index scan finds that out. A limit that is unknown to the planner keeps
+    -- PostgreSQL from scanning the table instead.
     PERFORM FROM memory_plugin.memory_records AS stored
     WHERE stored.namespace = ANY(homes) AND stored.pin
     LIMIT (SELECT 1);
@@ -228,10 +246,10 @@ BEGIN
 END
 $$;
 
--- What else may answer a query, besides what was looked up: memories with all its words (`every`, at most
--- `most` of them), the newest of each namespace (`newest`; 800 in all, unless there is a span of time), pinned
--- ones with any word (`pinned`), and those with a word that begins with `beginning` and whose stem is shorter
--- (`begun`, at most `bound` of them). What is null is not looked for.
+-- What may answer a query besides the hits of its lookups: memories with all its words (`every`, at most `most` of
+-- them), the newest of each namespace (`newest`; 800 in all, unless there is a time range), pinned ones with any word
+-- (`pinned`), and those with a word that begins with `beginning` and has a shorter stem (`begun`, at most `bound` of
+-- them). Parameters that are null are skipped.
 CREATE OR REPLACE FUNCTION memory_plugin.search_further(
     homes text[], kinds text[], fields jsonb, since timestamptz, until timestamptz,
     every text, most bigint, newest bigint, pinned text, begun text, beginning text, bound bigint
@@ -269,7 +287,7 @@ BEGIN
 END
 $$;
 
--- As search_within, without those that are known, and as a search returns them.
+-- Like search_within, without the memories in `known`, and with the columns that a search returns.
 CREATE OR REPLACE FUNCTION memory_plugin.search_part(
     part text, known uuid[], homes text[], kinds text[], fields jsonb, since timestamptz, until timestamptz
 ) RETURNS TABLE (
@@ -286,5 +304,42 @@ BEGIN
     FROM memory_plugin.search_within(part, homes, kinds, fields, since, until) AS within (id)
     JOIN memory_plugin.memory_records AS stored ON stored.id = within.id
     WHERE (within.id = ANY(known)) IS NOT TRUE;
+END
+$$;
+
+-- The `newest` memories of each namespace that are not pinned, without those that search_few has already found: by
+-- `clues` or, if `shorter` is given, like search_begun.
+CREATE OR REPLACE FUNCTION memory_plugin.search_others(
+    homes text[], kinds text[], fields jsonb, newest bigint, clues tsquery, shorter tsquery, beginning text
+) RETURNS TABLE (
+    created_at timestamptz, id uuid, namespace text, content text, kind text, source text,
+    expires_at timestamptz, propagation jsonb, content_tsv tsvector
+)
+LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 60
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT
+        stored.created_at, stored.id, stored.namespace, stored.content, stored.kind, stored.source,
+        stored.expires_at, stored.propagation, stored.content_tsv
+    FROM memory_plugin.memory_namespaces AS home
+    CROSS JOIN LATERAL (
+        SELECT *
+        FROM memory_plugin.memory_records AS recent
+        WHERE recent.namespace = home.name AND NOT recent.pin
+        ORDER BY recent.created_at DESC, recent.id
+        LIMIT newest
+    ) AS stored
+    WHERE
+        home.name = ANY(homes)
+        AND (home.expires_at IS NULL OR home.expires_at > now())
+        AND (stored.expires_at IS NULL OR stored.expires_at > now())
+        AND (kinds IS NULL OR stored.kind = ANY(kinds))
+        AND (fields IS NULL OR stored.propagation @> fields)
+        AND NOT stored.content_tsv @@ clues
+        AND NOT CASE
+            WHEN stored.content_tsv @@ shorter THEN memory_plugin.search_begins(stored.content, beginning)
+            ELSE false
+        END;
 END
 $$;

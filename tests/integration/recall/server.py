@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
@@ -107,10 +107,16 @@ def recall(*flags: str, **environment: str) -> Iterator[Recall]:
 def be_patient(server: Recall, token: str = "test-management") -> None:
     """Let memory take its time: on a busy machine 250 ms are soon over. Every worker hears it."""
     headers = {"authorization": f"Bearer {token}"}
-    with httpx.Client(base_url=server.url, headers=headers, timeout=60) as client:
-        client.put("/api/settings/memory", json={"retrievalBudgetMs": 5000}).raise_for_status()
-    for _ in range(8):
-        httpx.get(f"{server.url}/api/settings/memory", headers=headers, timeout=60)
+    with ExitStack() as connected:
+        # They stay connected, so that each new one goes to the worker with fewer clients.
+        clients = [
+            connected.enter_context(httpx.Client(base_url=server.url, headers=headers, timeout=60))
+            for _ in range(8)
+        ]
+        asked = clients[0].put("/api/settings/memory", json={"retrievalBudgetMs": 5000})
+        asked.raise_for_status()
+        for client in clients:
+            client.get("/api/settings/memory").raise_for_status()
 
 
 @contextmanager
