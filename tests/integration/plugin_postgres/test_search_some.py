@@ -158,7 +158,7 @@ async def test_a_time_is_formatted_like_one_that_the_driver_decodes(
     connection: asyncpg.Connection, time: str
 ) -> None:
     decoded, formatted = await connection.fetchrow(
-        "SELECT value, memory_plugin.search_time(value) FROM CAST($1::text AS timestamptz) AS value",
+        "SELECT it, memory_plugin.search_time(it) FROM CAST($1::text AS timestamptz) AS it",
         time,
     )
     assert to_json({"time": formatted}) == to_json({"time": decoded})
