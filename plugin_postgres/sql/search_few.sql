@@ -1,14 +1,15 @@
 -- Memories with some words of the query, best first: the answer of search_text in less time, for a query of few clues
 -- in the usual case that no memory is pinned and everything is counted. Otherwise the answer is one row of nulls whose
 -- `pin` is true; if nothing is found, its `pin` is false. The caller drops what scores less than a fifth of the best.
+-- It scores every candidate; search_text only those worth most, so that far down in a long answer the two may differ.
 --
 -- $1 to $4 are the namespaces, kinds, limit and fields of every search; $5 to $7 are the query as a phrase, the
 -- query if it is more than words, and whether it is a question.
 -- $8 is the one lookup in the word index: all clues (see search_found) but the crowded ones, and pinned memories.
 -- At most $9 memories are read, and fewer than $10 may have the same clue.
--- A line with {clue} is repeated for each clue; $11 is what each counts. The last word of a query that may be
--- unfinished has its own parameters: $12 is the word, $13 what it counts, $14 words that begin with it, $15 the
--- shorter stems that such a word may have, and $16 the word as text.
+-- A line with {n} is repeated for each clue; $11 is what each counts. The last word of a query that may be unfinished
+-- has its own parameters: $12 is the word, $13 what it counts, $14 words that begin with it, $15 the shorter stems
+-- that such a word may have, and $16 the word as text.
 -- A line with {crowded} is repeated for each clue that is too common to be looked up; {weight} is its weight, and
 -- $17 the sum of these weights. If it is large compared with what was found, the $18 newest memories of each
 -- namespace are candidates as well; $19 matches the memories that the other clues have found already.

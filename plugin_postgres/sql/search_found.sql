@@ -141,7 +141,7 @@ best AS MATERIALIZED (
     WHERE worth > 0
     ORDER BY
         pin AND worth >= 0.2 * (SELECT max(worth) FROM scored) DESC, worth DESC, created_at DESC, id
-    LIMIT greatest($3 * 3, 60)
+    LIMIT greatest($3 * 3 / 2, 60)
 ),
 found AS MATERIALIZED (
     SELECT

@@ -107,7 +107,7 @@ best AS (
     GROUP BY id, created_at, length, asked
     HAVING sum(weight) + asked > 0
     ORDER BY worth DESC, created_at DESC, id
-    LIMIT greatest($3 * 3, 60)
+    LIMIT greatest($3 * 3 / 2, 60)
 )
 SELECT
     found.id, stored.namespace, stored.content, stored.kind, stored.source, found.created_at, stored.expires_at,

@@ -141,3 +141,24 @@ async def test_a_word_that_became_common_a_moment_ago_is_found_all_the_same(
     assert await ask()
     assert used[-2] in usual.STATEMENTS
     assert used[-1] == sql.load("search_text")
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        "infinity",
+        "-infinity",
+        "0001-01-01 00:00:00+00",
+        "2026-03-01 12:00:00+02",
+        "2026-03-01 12:00:00.12+00",
+        "9999-12-31 23:59:59.999999+00",
+    ],
+)
+async def test_a_time_is_formatted_like_one_that_the_driver_decodes(
+    connection: asyncpg.Connection, time: str
+) -> None:
+    decoded, formatted = await connection.fetchrow(
+        "SELECT it, memory_plugin.search_time(it) FROM CAST($1::text AS timestamptz) AS it",
+        time,
+    )
+    assert to_json({"time": formatted}) == to_json({"time": decoded})
