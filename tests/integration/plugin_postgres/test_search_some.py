@@ -157,7 +157,7 @@ async def test_a_word_that_became_common_a_moment_ago_is_found_all_the_same(
 async def test_a_time_is_formatted_like_one_that_the_driver_decodes(
     connection: asyncpg.Connection, time: str
 ) -> None:
-    decoded, formatted = await connection.fetchrow(
+    [(decoded, formatted)] = await connection.fetch(
         "SELECT it, memory_plugin.search_time(it) FROM CAST($1::text AS timestamptz) AS it",
         time,
     )
