@@ -57,7 +57,7 @@ class Statistics:
         at_least: int = 0,
         exactly: int | None = None,
     ) -> Counted:
-        """Count what matches. The listing shows that there are `at_least` or `exactly` so many."""
+        """Count what matches; the listing has shown that there are `at_least`, or `exactly`, N."""
         if not await self._store.is_browsable() or not selection.is_countable:
             return count(await self._store.scan(selection))
         edits = await self._ledger.edits()

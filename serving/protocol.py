@@ -28,8 +28,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from serving.exchange import WHOLE, Exchange
 
 # How long after the order to stop a request may still arrive on a connection that was idle: at
-# least so many seconds, and more where the stop may take long. A client that a busy machine stalls
-# for longer than this sends its request into a closed connection.
+# least this many seconds, or this share of the shutdown timeout. A client that stalls for longer
+# sends its request into a closed connection.
 _LINGER_SECONDS = 0.5
 _LINGER_SHARE = 0.05
 # How long a client has to notice that an idle connection is closed.
