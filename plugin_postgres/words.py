@@ -250,31 +250,29 @@ class WordSearch:
         """The same by families; None if they have too much that is in other namespaces."""
         are_wider = self._commonness.are_wider(self._families)
         bound = _WITH_ALL + len(self._namespaces)
-        # If everything that it reads counts, one lookup that is cut off is as good as several.
-        may_be_cut = not (are_wider or self._request.created_after or self._request.created_before)
+        is_partial = are_wider or self._request.created_after or self._request.created_before
         estimates = plan.estimates or [0] * len(self._question.terms)
-        if not may_be_cut and any(estimates[place] > bound for place in plan.looked_up):
+        if is_partial and any(estimates[place] > bound for place in plan.looked_up):
             return None
         marks = [keys.mark(name) for name in self._families]
         shared = self._families[0] if len(self._families) == 1 else ""
         endings = [name[len(shared) :] for name in self._namespaces]
         arguments = [
             text_array(endings),
-            # The lookups find enough; the newest of a few of the namespaces would add little.
-            *self._arguments(plan, marks, bound, beginnings, is_last and not plan.looked_up),
+            *self._arguments(plan, marks, bound, beginnings, is_last),
             " | ".join(keys.lookups("'@.pin'", marks)),
             shared,
         ]
         statement = sql.load("search_text_in_families")
-        [(is_cut, are_living, met, *_), *found] = await self._fetch(
+        [(is_cut, is_enough, are_living, met, *_), *found] = await self._fetch(
             statement, *arguments, are_wider
         )
         if not (are_living and self._asked.issuperset(met)):
             self._commonness.note_wider(self._families)
-            may_be_cut = False
-            if not is_cut:
-                [(is_cut, *_), *found] = await self._fetch(statement, *arguments, True)
-        return [row[3:] for row in found] if may_be_cut or not is_cut else None
+            if is_cut:
+                return None
+            [(_, is_enough, *_), *found] = await self._fetch(statement, *arguments, True)
+        return [row[4:] for row in found] if is_enough else None
 
     def _bound(self) -> tuple[int, int]:
         """How much each lookup by namespace reads, and how many lookups a term has."""

@@ -37,21 +37,6 @@ probed AS MATERIALIZED (
         LIMIT $17::bigint
     ) AS memory
 ),
-met AS MATERIALIZED (
-    SELECT
-        is_cut, names,
-        $30::boolean OR cardinality(names) = (
-            SELECT count(*)
-            FROM memory_plugin.memory_namespaces AS living
-            WHERE living.name = ANY(names) AND (living.expires_at IS NULL OR living.expires_at > now())
-        ) AS are_living
-    FROM (
-        SELECT
-            EXISTS (SELECT FROM probed GROUP BY probed.number HAVING count(*) >= $17) AS is_cut,
-            CASE WHEN $30 THEN '{}' ELSE ARRAY(SELECT DISTINCT probed.namespace FROM probed) END AS names
-        OFFSET 0
-    ) AS read
-),
 hit AS MATERIALIZED (
     SELECT stored.number, stored.clue, stored.id, stored.pin, stored.created_at, stored.content_tsv
     FROM probed AS stored
@@ -70,6 +55,23 @@ hit AS MATERIALIZED (
         AND ($5::timestamptz IS NULL OR stored.created_at >= $5)
         AND ($6::timestamptz IS NULL OR stored.created_at < $6)
 -- include: search_filter
+),
+met AS MATERIALIZED (
+    SELECT
+        is_cut, names,
+        -- If everything that it reads counts, one lookup that is cut off is as good as several.
+        CASE WHEN is_cut THEN (SELECT count(*) FROM hit) = (SELECT count(*) FROM probed) ELSE true END AS is_enough,
+        $30::boolean OR cardinality(names) = (
+            SELECT count(*)
+            FROM memory_plugin.memory_namespaces AS living
+            WHERE living.name = ANY(names) AND (living.expires_at IS NULL OR living.expires_at > now())
+        ) AS are_living
+    FROM (
+        SELECT
+            EXISTS (SELECT FROM probed GROUP BY probed.number HAVING count(*) >= $17) AS is_cut,
+            CASE WHEN $30 THEN '{}' ELSE ARRAY(SELECT DISTINCT probed.namespace FROM probed) END AS names
+        OFFSET 0
+    ) AS read
 ),
 pinned AS (
     SELECT true AS exist FROM memory_plugin.memory_records AS stored

@@ -59,6 +59,15 @@ INSERT INTO memory_records (namespace, content, kind, source, expires_at)
 SELECT
     'custom:app:familyone:3', 'seldom40 that expired', 'fact', 'agent', now() - interval '1 hour';
 
+-- More than a lookup reads of a word that few facts have, and expired memories with another one.
+INSERT INTO memory_records (namespace, content, kind, source, expires_at)
+SELECT
+    'custom:app:familytwo:' || n % 100,
+    CASE n % 2 WHEN 0 THEN 'A balloon' ELSE 'A compass' END || ' with the number ' || n,
+    CASE WHEN n <= 3000 AND n % 2 = 0 THEN 'summary' ELSE 'fact' END, 'agent',
+    CASE WHEN n <= 3000 AND n % 2 = 1 THEN now() - interval '1 hour' END
+FROM generate_series(1, 3010) AS n;
+
 ANALYZE memory_records;
 """
 ONE = [f"custom:app:familyone:{n}" for n in range(300)]
@@ -144,6 +153,8 @@ async def test_a_word_is_looked_up_once_for_all_of_a_family(filled: str) -> None
         ("harbour seldom80?", {"kinds": ["summary"]}),
         ("harbour seldom80?", {"where": {"turn": 80}}),
         ("nothing here has any of it", {}),
+        ("zeppelin usual?", {}),
+        ("usual zeppelin", {}),
     ],
 )
 async def test_it_finds_what_a_search_by_namespace_finds(
@@ -156,6 +167,23 @@ async def test_it_finds_what_a_search_by_namespace_finds(
         assert set(asked.ways) == {"namespaces"}
         assert await asked.found(ONE, query, **others) == by_namespace
         assert set(asked.ways) == {"families"}
+
+
+@pytest.mark.parametrize(
+    ("query", "others"),
+    [
+        ("balloon zeppelin?", {"kinds": ["fact"]}),
+        ("balloon?", {"kinds": ["fact"]}),
+        ("compass?", {}),
+    ],
+)
+async def test_nothing_is_missed_behind_what_a_lookup_reads_in_vain(
+    filled: str, query: str, others: dict[str, Any]
+) -> None:
+    async with plugin.pool_connection(filled) as connection:
+        asked = Asked(connection)
+        assert len(await asked.found(TWO, query, **others)) == 5
+        assert asked.ways[0] == "families"
 
 
 async def test_a_span_of_time_holds(filled: str) -> None:
