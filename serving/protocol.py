@@ -73,7 +73,6 @@ class Protocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._closing:
             return  # there is no way left to answer it
-        self._idle_since = None
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserError:
@@ -86,6 +85,8 @@ class Protocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self.scope["extensions"] = _EXTENSIONS
+        # Not for the rest of a body whose request was answered early: nothing would follow that.
+        self._idle_since = None
 
     def on_headers_complete(self) -> None:
         version = self.parser.get_http_version()
@@ -151,6 +152,9 @@ class Protocol(HttpToolsProtocol):
         """Answer 400 and close: what follows in the connection cannot be understood."""
         if self._closes_after_answers():
             return
+        if self._unanswered and self._unanswered[0].response_started:
+            self.transport.close()  # a second response would look like the rest of the first
+            return
         body = getattr(self.config, "bad_request", bad_request)(f"request: {msg}")
         self.transport.write(
             b"HTTP/1.1 400 Bad Request\r\n"
@@ -158,7 +162,7 @@ class Protocol(HttpToolsProtocol):
             b"connection: close\r\n"
             b"content-length: %d\r\n\r\n%b" % (len(body), body)
         )
-        self.transport.close()
+        self._close_in_two_steps(_DISCARD_SECONDS)
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """The client sends no more, but may still be listening, unless it is sent a stream."""
@@ -223,11 +227,12 @@ class Protocol(HttpToolsProtocol):
 
     def _close_in_two_steps(self, seconds: float) -> None:
         self._closing = True
-        if self.transport.can_write_eof():
+        try:
             self.transport.write_eof()
-            self.loop.call_later(seconds, self.transport.close)
-        else:
+        except (OSError, NotImplementedError):  # the client is gone, or TLS, which cannot
             self.transport.close()
+        else:
+            self.loop.call_later(seconds, self.transport.close)
 
     def _closes_after_answers(self) -> bool:
         """Close after the last complete request; False if there is none to wait for."""

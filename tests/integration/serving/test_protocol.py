@@ -67,6 +67,14 @@ async def connected(port: int, state: ServerState) -> AsyncIterator["Connection"
         await writer.wait_closed()
 
 
+async def leave(writer: asyncio.StreamWriter, state: ServerState) -> None:
+    """Close the client's side, and wait until the server has noticed."""
+    writer.close()
+    await writer.wait_closed()
+    while state.connections:  # noqa: ASYNC110 - there is no event for it
+        await asyncio.sleep(0.01)
+
+
 @dataclass
 class Connection:
     reader: asyncio.StreamReader
@@ -395,7 +403,28 @@ async def test_a_client_that_is_refused_while_it_sends_sees_the_answer_and_not_a
             writer.write(bytes(2**20))
             await asyncio.wait_for(writer.drain(), 60)
         assert len(state.connections) == 1
-        writer.close()
-        await writer.wait_closed()
-        while state.connections:  # noqa: ASYNC110 - there is no event for it
-            await asyncio.sleep(0.01)
+        await leave(writer, state)
+
+
+async def test_a_connection_answered_before_its_body_came_is_closed_when_it_is_idle() -> None:
+    state = ServerState()
+    async with listening(1, state) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\n")
+        assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200 ")
+        writer.write(b"body")
+        assert await asyncio.wait_for(reader.read(), 60) == b""
+        await leave(writer, state)
+
+
+async def test_a_client_that_goes_on_after_a_bad_request_sees_the_answer_and_not_a_reset() -> None:
+    state = ServerState()
+    async with listening(60, state) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"NO REQUEST\r\n\r\n")
+        assert (await asyncio.wait_for(reader.read(), 60)).startswith(b"HTTP/1.1 400 ")
+        for _ in range(8):
+            writer.write(bytes(2**20))
+            await asyncio.wait_for(writer.drain(), 60)
+        assert len(state.connections) == 1
+        await leave(writer, state)
