@@ -22,6 +22,8 @@ from postgres.settings import DatabaseSettings
 
 # The text of our statements does not change. If one that was right is no longer, the schema has.
 OUTDATED = (asyncpg.InternalServerError, asyncpg.SyntaxOrAccessError)
+# These are of the same kinds, but a new connection would not help.
+_NOT_OUTDATED = (asyncpg.InsufficientPrivilegeError, asyncpg.PostgresSyntaxError)
 _RENEWAL_SECONDS = 1.0
 _HEALTH_SECONDS = 2.0
 _CLOSE_SECONDS = 1.0
@@ -216,6 +218,8 @@ class Database:
 
         All are replaced, but not more often than once a second: the schema may be missing.
         """
+        if isinstance(error, _NOT_OUTDATED):
+            return False
         if self._pool.is_expired(connection):
             return True
         now = asyncio.get_running_loop().time()

@@ -91,3 +91,13 @@ async def test_while_it_is_missing_connections_are_kept(
     with pytest.raises(StoreUnavailable):
         await store.fetch(ADD, [("pear", 1)])
     assert await store.fetchval("SELECT pg_backend_pid()") == before
+
+
+@pytest.mark.parametrize("wrong", ["SELEC 1", "SELECT to_tsquery('simple', 'a b')"])
+async def test_a_statement_that_was_never_right_keeps_the_connections(
+    store: Database, wrong: str
+) -> None:
+    before = await store.fetchval("SELECT pg_backend_pid()")
+    with pytest.raises(StoreUnavailable):
+        await store.fetch(wrong)
+    assert await store.fetchval("SELECT pg_backend_pid()") == before
