@@ -62,16 +62,19 @@ def load_body(body: bytes) -> Any:
 
 
 def _check_fields(fields: dict[str, Any], within: str = "") -> None:
-    """Refuse NaN and deep nesting in every field, including those that no endpoint reads."""
+    """Refuse NaN and deep nesting in every field, including those that no endpoint reads.
+
+    Only the messages of the body itself have fields of their own: levels are counted from these.
+    """
     for name, value in fields.items():
         field = within + name
         if isinstance(value, list):
             for index, item in enumerate(value):
-                if name == "messages" and isinstance(item, dict):
+                if name == "messages" and not within and isinstance(item, dict):
                     _check_fields(item, f"{field}[{index}].")
                 elif isinstance(item, dict | list | NotANumber):
                     _check_form(item, f"{field}[{index}]", depth=1)
-        elif name == "newMessage" and isinstance(value, dict):
+        elif name == "newMessage" and not within and isinstance(value, dict):
             _check_fields(value, f"{field}.")
         else:
             _check_form(value, field)

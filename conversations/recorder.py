@@ -44,7 +44,10 @@ class TextLog(Protocol):
         """The text from an offset on."""
 
     async def settle(self, connection: asyncpg.Connection, row: Row) -> Row:
-        """Bring all text into PostgreSQL, as part of ending the recording."""
+        """Bring all text into PostgreSQL and accept no more, as part of ending the recording."""
+
+    async def reopen(self, key: UUID) -> None:
+        """Accept text again, with the recording locked, after an end that did not happen."""
 
     async def is_quiet(self, row: Row, idle: timedelta) -> bool:
         """Whether nothing has arrived for that long, according to where the text is kept."""
@@ -137,19 +140,16 @@ class Recorder:
             if row is None:
                 raise NotFound("recording", str(key))
         if row["status"] != IN_PROGRESS:
-            raise Conflict(f"the recording is {row['status']}", status=row["status"])
-        return await self._explain(await self.text.current(row), key, piece)
+            raise _has_ended(row)
+        return await self._explain(await self.text.current(row), piece)
 
     async def _append_end(self, conversation: UUID, key: UUID, piece: Piece) -> Row:
         async with self._database.transaction() as connection:
-            await _lock_conversation(connection, conversation)
-            row = await connection.fetchrow(load("lock_recording"), key)
-            if row is None:
-                raise NotFound("recording", str(key))
+            row = await _lock_recording(connection, conversation, key)
             if row["status"] != IN_PROGRESS:
                 if _repeats_end(row, piece):
                     return row
-                raise Conflict(f"the recording is {row['status']}", status=row["status"])
+                raise _has_ended(row)
             settled = await self.text.settle(connection, row)
             if piece.content or piece.offset is not None:
                 settled = await self._append_last(connection, settled, piece)
@@ -175,13 +175,26 @@ class Recorder:
         text = await _recorded(connection, row["id"])
         return _check_repeat(row, piece, text)
 
-    async def _explain(self, row: Row, key: UUID, piece: Piece) -> Row:
-        """Why nothing was appended to a recording in progress: a repeat, or a refusal."""
+    async def _explain(self, row: Row, piece: Piece) -> Row:
+        """Why nothing was appended to a recording in progress: a repeat, a refusal, or an end."""
         if piece.offset is None or piece.offset == row["length"]:
             if row["length"] + len(piece.content) > MAX_RECORDING:
                 raise _too_long()
-            raise Unavailable("the recording is being ended; retry")
-        return _check_repeat(row, piece, await self.text.read(key, 0))
+            return await self._append_again(row["conversation_id"], row["id"], piece)
+        return _check_repeat(row, piece, await self.text.read(row["id"], 0))
+
+    async def _append_again(self, conversation: UUID, key: UUID, piece: Piece) -> Row:
+        """Append to a recording that an end has closed, if that end was refused or failed."""
+        async with self._database.transaction() as connection:
+            # Whoever ends a recording holds this lock: if it is in progress now, nobody does.
+            row = await _lock_recording(connection, conversation, key)
+            if row["status"] != IN_PROGRESS:
+                raise _has_ended(row)
+            await self.text.reopen(key)
+        appended = await self.text.append(row, key, piece)
+        if appended is None:
+            raise Unavailable("another call is appending to the recording or ending it; retry")
+        return appended
 
     async def _end(
         self, connection: asyncpg.Connection, row: Row, status: str, ending: str | None
@@ -274,6 +287,15 @@ async def _lock_conversation(connection: asyncpg.Connection, conversation: UUID)
     return found
 
 
+async def _lock_recording(connection: asyncpg.Connection, conversation: UUID, key: UUID) -> Row:
+    await _lock_conversation(connection, conversation)
+    locked = await connection.fetchrow(load("lock_recording"), key)
+    if locked is None:
+        raise NotFound("recording", str(key))
+    found: Row = locked
+    return found
+
+
 async def _recorded(connection: asyncpg.Connection, key: UUID) -> str:
     rows = await connection.fetch(load("read_recorded"), key, 0)
     return "".join(row["content"] for row in rows)
@@ -294,6 +316,10 @@ def _check_repeat(row: Row, piece: Piece, text: str) -> Row:
 
 def _repeats_end(row: Row, piece: Piece) -> bool:
     return row["ending"] is not None and row["ending"] == piece.digest
+
+
+def _has_ended(row: Row) -> Conflict:
+    return Conflict(f"the recording is {row['status']}", status=row["status"])
 
 
 def _too_long() -> BadRequest:

@@ -25,6 +25,7 @@ _ROUND_SECONDS = 0.04
 _PAUSE_SECONDS = 0.5
 _COMMENT_SECONDS = 10.0
 _WATCH_SECONDS = 1.0
+_CHECKED_AT_ONCE = 32
 _LONGEST_TOKEN = 64 * 1024
 COMMENT = b": still here\n\n"
 
@@ -195,7 +196,9 @@ class Tails:
             return
         are_members = dict(zip(asked, await self._are_members(asked), strict=True))
         changed: set[Tail] = set()
-        for tail, follower in following:
+        for count, (tail, follower) in enumerate(following, 1):
+            if count % _CHECKED_AT_ONCE == 0:
+                await asyncio.sleep(0)  # checking thousands of tokens must not hold up requests
             is_member = are_members[tail.group, follower.user]
             if not is_member or not await follower.has_valid_token():
                 follower.is_out = True

@@ -36,6 +36,9 @@ class PostgresText:
     async def settle(self, _connection: asyncpg.Connection, row: Row) -> Row:
         return row
 
+    async def reopen(self, key: UUID) -> None:
+        """An end that did not happen was rolled back."""
+
     async def is_quiet(self, _row: Row, _idle: timedelta) -> bool:
         return True
 

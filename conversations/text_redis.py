@@ -119,6 +119,10 @@ class RedisText:
             connection, "append_recorded", row["id"], row["agent_id"], 0, text, MAX_RECORDING
         )
 
+    async def reopen(self, key: UUID) -> None:
+        # PostgreSQL has rolled the end back; Redis does not know.
+        await self._ask(self._redis.hdel(_keys(key)[0], "closed"))
+
     async def is_quiet(self, row: Row, idle: timedelta) -> bool:
         at = await self._ask(self._redis.hget(_keys(row["id"])[0], "at"))
         return at is None or time.time() - float(at) > idle.total_seconds()

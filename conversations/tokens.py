@@ -4,6 +4,7 @@ A token is checked with a secret (HS256), with public keys from a URL, or not at
 `--dev-auth`, where the token itself is the user id. Valid tokens are cached until they expire.
 """
 
+import hashlib
 import hmac
 import time
 from typing import Any, Protocol
@@ -14,7 +15,8 @@ from conversations.errors import Unauthorized
 from conversations.fields import is_user
 from conversations.jwks import ASYMMETRIC, KeySet
 
-_CACHED = 4096
+# More than a worker has followers, whose tokens are checked every second; some 20 MB when full.
+_CACHED = 65_536
 
 
 class Tokens(Protocol):
@@ -40,11 +42,11 @@ class SignedTokens:
         self._keys = keys
         self._issuer = issuer
         self._audience = audience
-        self._known: dict[str, tuple[str, float, int]] = {}
+        self._known: dict[bytes, tuple[str, float, int]] = {}
 
     async def user(self, token: str) -> str:
         keys = 0 if self._keys is None else self._keys.generation
-        found = self._known.get(token)
+        found = self._known.get(_digest(token))
         # A withdrawn key invalidates its tokens: with new keys, all are checked again.
         if found is not None and found[1] > time.time() and found[2] == keys:
             if self._keys is not None:
@@ -97,8 +99,13 @@ class SignedTokens:
         while len(self._known) >= _CACHED:
             self._known.pop(next(iter(self._known)))
         generation = 0 if self._keys is None else self._keys.generation
-        self._known[token] = (user, expires, generation)
+        self._known[_digest(token)] = (user, expires, generation)
         return user
+
+
+def _digest(token: str) -> bytes:
+    """What the cache knows a token by: a token may be several kilobytes long."""
+    return hashlib.sha256(token.encode()).digest()
 
 
 def checked_subject(subject: Any) -> str:

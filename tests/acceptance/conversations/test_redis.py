@@ -19,6 +19,7 @@ from tests.acceptance.conversations.people import Agent, User
 # The same tests, on the server of this module.
 from tests.acceptance.conversations.test_responses import (  # noqa: F401
     Follower,
+    test_ruling_37_a_response_goes_on_after_an_end_that_was_refused,
     test_ruling_37_a_response_has_a_largest_size,
     test_ruling_37_an_end_can_be_repeated_and_nothing_else,
     test_ruling_37_offsets_count_characters,
@@ -171,6 +172,20 @@ def test_ruling_41_a_superseded_or_aborted_response_leaves_no_text_in_redis(
     fall_silent(second.id)
     until(lambda: not texts(redis_server), "it is not aborted")
     assert alice.reads(talk) == ["hello", "first", "second"]
+
+
+def test_a_response_goes_on_after_an_end_that_was_cut_short(
+    alice: User, bot: Agent, redis_server: Redis
+) -> None:
+    talk = alice.start("hello")
+    answer = bot.records(talk)
+    answer.adds("one")
+    with redis.Redis.from_url(redis_server.url) as client:
+        # As a worker leaves it that dies before PostgreSQL has the end.
+        client.hset(f"memory-conversations:{answer.id}:state", "closed", "1")
+    assert answer.adds()["offset"] == 3
+    assert answer.adds("two", offset=3, complete=True)["status"] == "completed"
+    assert alice.get(f"{talk.user}/response?stream=false")["content"] == "onetwo"
 
 
 def test_a_redis_that_does_not_answer_is_503_and_comes_back(

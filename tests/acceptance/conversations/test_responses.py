@@ -176,6 +176,27 @@ def test_ruling_37_a_response_has_a_largest_size(alice: User, bot: Agent) -> Non
     assert answer.adds()["offset"] == 4_194_304
 
 
+@pytest.mark.parametrize(
+    ("ending", "status"),
+    [
+        ({"content": "!", "offset": 7, "complete": True}, 409),
+        ({"content": "?", "offset": 4, "error": "the model broke"}, 409),
+        ({"content": "x" * 4_194_304, "complete": True}, 400),
+    ],
+)
+def test_ruling_37_a_response_goes_on_after_an_end_that_was_refused(
+    alice: User, bot: Agent, ending: dict[str, Any], status: int
+) -> None:
+    talk = alice.start("hello")
+    answer = bot.records(talk)
+    answer.adds("hello")
+    details = bot.post(answer.path, ending, status)["details"]
+    assert details == ({"offset": 5} if status == 409 else {"field": "content"})
+    assert answer.adds(", ", offset=5)["offset"] == 7
+    assert answer.adds("!", offset=7, complete=True)["status"] == "completed"
+    assert alice.get(f"{talk.user}/response?stream=false")["content"] == "hello, !"
+
+
 def test_ruling_38_events(server: Running, alice: User, bot: Agent) -> None:
     talk = alice.start("hello")
     assert alice.send("GET", f"{talk.user}/response").status_code == 204

@@ -131,6 +131,16 @@ async def test_a_secret() -> None:
         assert await refused(tokens, token), token
 
 
+async def test_thousands_of_tokens_are_verified_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tokens of all followers are checked again every second."""
+    tokens = by_secret()
+    given = {f"user-{n}": signed(SECRET, "HS256", sub=f"user-{n}") for n in range(5000)}
+    for token in given.values():
+        await tokens.user(token)
+    monkeypatch.delattr("conversations.tokens.jwt.decode")
+    assert [await tokens.user(token) for token in given.values()] == list(given)
+
+
 async def test_a_cached_token_still_expires(monkeypatch: pytest.MonkeyPatch) -> None:
     tokens = by_secret()
     token = signed(SECRET, "HS256", exp=time.time() + 600)
