@@ -50,6 +50,10 @@ class Upload:
     title: str | None
 
 
+class Deleted(Exception):
+    """A resource or its user was deleted while the file was uploaded."""
+
+
 class Resources:
     """The resources of all users."""
 
@@ -73,7 +77,10 @@ class Resources:
     async def upload(
         self, user: User, place: Request, upload: Upload
     ) -> tuple[int, dict[str, Any]]:
-        """The status code and the resource. The same file is always the same resource."""
+        """The status code and the resource. The same file is always the same resource.
+
+        Raises `Deleted` if the resource or its user is deleted at this moment.
+        """
         default = "text/plain" if upload.part == "text" else None
         kind = kinds.content_type(upload.content_type, upload.filename, default)
         if upload.size == 0:
@@ -96,7 +103,7 @@ class Resources:
             await self._deliver(known["session"])
             known = await self._find_same(user, place, sha256)
         if known is None:
-            raise NotFound("the resource was deleted while it was uploaded; upload it again")
+            raise Deleted
         status = 202 if known["is_pending"] else 200 if is_known else 201
         return status, shown(known)
 

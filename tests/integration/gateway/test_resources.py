@@ -281,6 +281,29 @@ async def test_ruling_18_an_upload_of_a_user_who_is_deleted_meanwhile_is_unautho
     assert plugin.spaces(ann.user_id) == []
 
 
+@pytest.mark.parametrize("file", [None, b"Green tea"], ids=["text", "file"])
+async def test_ruling_22_a_resource_that_is_deleted_while_it_is_uploaded_is_new(
+    ann: Person, plugin: Switchboard, monkeypatch: pytest.MonkeyPatch, file: bytes | None
+) -> None:
+    deliver = Resources._deliver
+    deleted: list[str] = []
+
+    async def late(self: Resources, session: int) -> None:
+        if not deleted:
+            [there] = checked(await ann.get("/resources"), 200)["resources"]
+            deleted.append(there["resource_id"])
+            assert (await ann.delete(f"/resources/{deleted[0]}")).status_code == 204
+        await deliver(self, session)
+
+    monkeypatch.setattr(Resources, "_deliver", late)
+    if file is None:
+        made = await ann.upload("Green tea", 201)
+    else:
+        made = checked(await ann.upload_file("a.txt", file), 201)
+    assert made["resource_id"] not in deleted
+    assert (await ann.texts("tea"), plugin.texts(ann.user_id)) == (["Green tea"], ["Green tea"])
+
+
 async def test_ruling_22_a_text_in_json_is_read_whatever_charset_its_type_names(
     ann: Person,
 ) -> None:
