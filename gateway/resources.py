@@ -32,8 +32,8 @@ from postgres.errors import StoreUnavailable
 MAX_FILE = 25 * 2**20
 _OTHER_FIELDS = 2**20
 MAX_FORM = MAX_FILE + _OTHER_FIELDS
-# JSON takes up to two bytes for one: \n for a newline, \uXXXX for the three bytes of 茶.
-MAX_JSON = 2 * MAX_FILE + _OTHER_FIELDS
+# JSON takes up to three bytes for one of common text: \uXXXX for the two bytes of ж.
+MAX_JSON = 3 * MAX_FILE + _OTHER_FIELDS
 _PATIENCE_SECONDS = 20.0
 
 

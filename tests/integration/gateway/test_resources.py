@@ -342,8 +342,8 @@ async def test_ruling_22_a_text_in_json_of_another_type_is_refused(
     await ann.upload("Green tea", 415, **names)
 
 
-@pytest.mark.parametrize("letter", ["\n", "茶"])
-async def test_ruling_28_a_text_within_the_limit_may_take_twice_as_much_in_json(
+@pytest.mark.parametrize("letter", ["\n", "茶", "ж"])
+async def test_ruling_28_a_text_within_the_limit_may_take_three_times_as_much_in_json(
     ann: Person, letter: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Extractor, "chunks", _no_chunks)
