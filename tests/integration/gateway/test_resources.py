@@ -6,11 +6,13 @@ import json
 import re
 from typing import Any
 
+import asyncpg
 import psutil
 import pytest
 
 from gateway.extractor import Extractor
 from gateway.resources import Resources
+from gateway.statements import load
 from tests.integration.gateway import files, people
 from tests.integration.gateway.people import Person, checked
 from tests.integration.gateway.plugin import Switchboard
@@ -279,6 +281,35 @@ async def test_ruling_18_an_upload_of_a_user_who_is_deleted_meanwhile_is_unautho
     else:
         checked(await ann.upload_file("a.txt", file), 401)
     assert plugin.spaces(ann.user_id) == []
+
+
+async def test_ruling_22_a_failed_file_that_is_deleted_while_it_is_read_at_last_is_new(
+    ann: Person, store: str
+) -> None:
+    tea = "Tee für Jörg".encode("latin-1")
+    failed = checked(await ann.upload_file("a.txt", tea, "text/plain; charset=ascii"), 201)
+    assert failed["status"] == "failed"
+    path = {"search_path": "memory_gateway"}
+    deleting = await asyncpg.connect(store, server_settings=path)
+    try:
+        name = failed["session_id"]
+        async with deleting.transaction():
+            # A deletion does this first, and then deletes the resource in the same statement.
+            lock = "SELECT * FROM sessions WHERE name = $1 FOR UPDATE"
+            [row] = await deleting.fetch(lock, name)
+            kind = "text/plain; charset=latin-1"
+            upload = asyncio.create_task(ann.upload_file("a.txt", tea, kind))
+            waits = (
+                "SELECT EXISTS (SELECT FROM pg_stat_activity"
+                " WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid)))"
+            )
+            await eventually(lambda: deleting.fetchval(waits))
+            where = row["owner"], row["app_id"], row["project_id"], name
+            assert len(await deleting.fetch(load("delete_session"), *where)) == 1
+    finally:
+        await deleting.close()
+    made = checked(await upload, 201)
+    assert (made["status"], made["resource_id"] == failed["resource_id"]) == ("extracted", False)
 
 
 @pytest.mark.parametrize("file", [None, b"Green tea"], ids=["text", "file"])
