@@ -68,7 +68,7 @@ def create_app(settings: Settings, client: MemoryClient | None = None) -> Starle
     database = Database(
         settings, name=NAME, search_path=SCHEMA.name, session=PLANS, prepare=json_as_python
     )
-    plugin = Plugin(settings.plugin_url or "", settings.plugin_token, client)
+    plugin = Plugin(settings.plugin_url or "", settings.plugin_token, numbers, client)
     models = Models(settings, numbers)
     locks = Locks(database, SCHEMA.lock, most=max(1, settings.pool_size // 3))
     clean = _redactor(settings, numbers)

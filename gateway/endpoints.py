@@ -35,7 +35,7 @@ from gateway.messages import Messages
 from gateway.models import Models
 from gateway.names import is_resource_id
 from gateway.plugin import Plugin
-from gateway.resources import MAX_FORM, Resources, Upload
+from gateway.resources import MAX_FORM, Deleted, Resources, Upload
 from gateway.search import Search
 from gateway.users import User, Users
 from postgres.database import Database
@@ -263,13 +263,15 @@ class Endpoints:
     async def _keep(
         self, given: Credentials, user: User, place: wire.Request, upload: Upload
     ) -> Response:
-        try:
-            status, resource = await self._resources.upload(user, place, upload)
-        except NotFound:
-            # Deleted while the file was read. If the user was deleted, too, the response is 401.
-            await self._users.authenticate(given)
-            raise
-        return _json(resource, status)
+        for _ in range(2):
+            try:
+                status, resource = await self._resources.upload(user, place, upload)
+            except Deleted:
+                # After a deletion the file is new. If the user was deleted, the response is 401.
+                user = await self._users.authenticate(given)
+            else:
+                return _json(resource, status)
+        raise Unavailable("the resource was deleted while it was uploaded; upload it again")
 
 
 async def _object(request: Request) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -33,6 +33,7 @@ from contract import (
     format_time,
 )
 from contract.wire import read_answer
+from gateway.metrics import Numbers
 from gateway.names import SessionName
 
 # The breaker never opens, so that a plugin that is back is used at once.
@@ -77,10 +78,13 @@ class Found(NamedTuple):
 class Plugin:
     """One plugin. Its failures are raised as the exceptions of `contract`."""
 
-    def __init__(self, url: str, token: str | None, client: MemoryClient | None = None) -> None:
+    def __init__(
+        self, url: str, token: str | None, numbers: Numbers, client: MemoryClient | None = None
+    ) -> None:
         self._client = client or MemoryClient(
             url, token=token, timeout=_READ_SECONDS, breaker=Breaker(failures=_NEVER)
         )
+        self._numbers = numbers
         self._most_namespaces = _MOST_NAMESPACES
 
     async def aclose(self) -> None:
@@ -102,6 +106,8 @@ class Plugin:
         """
         if is_new:
             await self._make(session, namespace)
+        if any(it.embedding for it in memories) and not await self._understands("embedding"):
+            memories = [replace(it, embedding=None) for it in memories]
         written = set[UUID]()
         for start in range(0, len(memories), _WRITES_AT_ONCE):
             part = memories[start : start + _WRITES_AT_ONCE]
@@ -185,6 +191,20 @@ class Plugin:
     async def _write_part(
         self, session: SessionName, namespace: str, memories: Sequence[Unwritten]
     ) -> set[UUID]:
+        written = await self._write_all(session, namespace, memories)
+        refused = [it for it in memories if it.id not in written and it.embedding is not None]
+        if refused:
+            # The plugin may expect embeddings of another dimension.
+            plain = [replace(it, embedding=None) for it in refused]
+            rescued = await self._write_all(session, namespace, plain)
+            if rescued:
+                self._numbers.model_failures.labels("embedder").inc()
+            written |= rescued
+        return written
+
+    async def _write_all(
+        self, session: SessionName, namespace: str, memories: Sequence[Unwritten]
+    ) -> set[UUID]:
         if len(memories) > 0 and await self._client.supports("batch"):
             try:
                 return await self._write_batch(session, namespace, memories)
@@ -204,9 +224,6 @@ class Plugin:
             }
             for it in memories
         ]
-        if any(it.embedding for it in memories) and not await self._understands("embedding"):
-            for write in writes:
-                write.pop("embedding", None)
         # Not validated: the texts and ids are our own.
         body = orjson.dumps({"writes": writes})
         contents = [it.text for it in memories]
@@ -249,13 +266,17 @@ class Plugin:
             asked["embedding"] = embedding
         try:
             body = orjson.dumps(asked)
-            return read_found(await self._client.search_bytes(body, secrets=[query]))
+            found = read_found(await self._client.search_bytes(body, secrets=[query]))
+            if found or "embedding" not in asked:
+                return found
+            # A plugin that expects embeddings of another dimension finds nothing: use words only.
+            return await self._search_group(names, query, None, limit)
         except BadRequest:
             if len(names) == 1:
                 raise
         # Too many names for this plugin, in number or in bytes: remember a lower limit.
         self._most_namespaces = min(self._most_namespaces, max(1, len(names) // 2))
-        found: list[Found] = []
+        found = []
         for part in groups(names, self._most_namespaces):
             found += await self._search_group(part, query, embedding, limit)
         return found

@@ -32,8 +32,8 @@ from postgres.errors import StoreUnavailable
 MAX_FILE = 25 * 2**20
 _OTHER_FIELDS = 2**20
 MAX_FORM = MAX_FILE + _OTHER_FIELDS
-# JSON takes up to two bytes for one: \n for a newline, \uXXXX for the three bytes of 茶.
-MAX_JSON = 2 * MAX_FILE + _OTHER_FIELDS
+# JSON takes up to three bytes for one of common text: \uXXXX for the two bytes of ж.
+MAX_JSON = 3 * MAX_FILE + _OTHER_FIELDS
 _PATIENCE_SECONDS = 20.0
 
 
@@ -48,6 +48,10 @@ class Upload:
     content_type: str | None
     charset: str | None
     title: str | None
+
+
+class Deleted(Exception):
+    """A resource or its user was deleted while the file was uploaded."""
 
 
 class Resources:
@@ -73,7 +77,10 @@ class Resources:
     async def upload(
         self, user: User, place: Request, upload: Upload
     ) -> tuple[int, dict[str, Any]]:
-        """The status code and the resource. The same file is always the same resource."""
+        """The status code and the resource. The same file is always the same resource.
+
+        Raises `Deleted` if the resource or its user is deleted at this moment.
+        """
         default = "text/plain" if upload.part == "text" else None
         kind = kinds.content_type(upload.content_type, upload.filename, default)
         if upload.size == 0:
@@ -96,7 +103,7 @@ class Resources:
             await self._deliver(known["session"])
             known = await self._find_same(user, place, sha256)
         if known is None:
-            raise NotFound("the resource was deleted while it was uploaded; upload it again")
+            raise Deleted
         status = 202 if known["is_pending"] else 200 if is_known else 201
         return status, shown(known)
 

@@ -2,10 +2,14 @@
 -- if this process dies. $3 are the numbers of the messages. $4 is the session's last_message_at as it was
 -- read: a later add has changed it. If another flush took some of the messages before the lock was held,
 -- this statement fails, because message_count must not be null.
-WITH taken AS (
+WITH home AS MATERIALIZED (
+    -- Before its messages, as in the deletion of a session, so that the two never deadlock.
+    SELECT id FROM sessions WHERE id = $1 FOR NO KEY UPDATE
+),
+taken AS (
     -- "content IS NOT NULL" is always true here, and lets PostgreSQL use the small index of buffered messages.
     UPDATE messages SET batch = $2
-    WHERE session = $1 AND number = ANY($3::bigint[]) AND batch IS NULL AND content IS NOT NULL
+    WHERE session = (SELECT id FROM home) AND number = ANY($3::bigint[]) AND batch IS NULL AND content IS NOT NULL
     RETURNING number
 ),
 stored AS (

@@ -10,6 +10,17 @@ from typing import Any
 import asyncpg
 import pytest
 
+from contract import (
+    CAPABILITIES,
+    EXTENSIONS,
+    BadRequest,
+    Extension,
+    Memory,
+    MemoryWrite,
+    MemoryWriteResponse,
+    SearchRequest,
+)
+from harness.example import ExamplePlugin, Store
 from tests.integration.gateway import people
 from tests.integration.gateway.people import Gateway, Person, checked, message, turn
 from tests.integration.gateway.plugin import Switchboard
@@ -211,6 +222,55 @@ async def test_ruling_10_with_an_embedder_search_is_hybrid(
         assert len(await ann.search("tea")) == 1
         await ann.say("chat:1", "Coffee is hot")
         assert len(await ann.search("coffee")) == 1
+
+
+class OneDimension(Store):
+    """It takes embeddings of one dimension only, which is not that of the embedder."""
+
+    dimension = 2
+
+    def write(self, name: str, body: MemoryWrite) -> MemoryWriteResponse:
+        if body.embedding is not None and len(body.embedding) != self.dimension:
+            raise BadRequest(f"embedding: must have {self.dimension} numbers")
+        return super().write(name, body)
+
+    def search(self, body: SearchRequest) -> list[Memory]:
+        if body.embedding is not None and len(body.embedding) != self.dimension:
+            return []
+        return super().search(body)
+
+
+@pytest.mark.parametrize("extensions", [EXTENSIONS, ()], ids=["in batches", "one by one"])
+async def test_ruling_16_a_plugin_of_another_dimension_gets_memories_without_embeddings(
+    store: str, extensions: tuple[Extension, ...]
+) -> None:
+    plugin = Switchboard(ExamplePlugin(OneDimension(), CAPABILITIES, extensions))
+    async with (
+        openai() as api,
+        people.gateway(store, plugin.client(), embed_url=api.url, embed_model="e") as gateway,
+    ):
+        ann = await gateway.person()
+        await ann.say("chat:1", "We drink tea", "The ship is red")
+        assert await counts_a_failure(gateway, "embedder")
+        assert (await ann.upload("Coffee is hot"))["status"] == "extracted"
+        [tea] = await ann.search("tea")
+        checked(await ann.patch(tea["id"], "We drink milk"), 200)
+        assert await ann.texts("milk") == ["We drink milk"]
+        assert await ann.texts("coffee") == ["Coffee is hot"]
+
+
+async def test_a_memory_that_is_refused_without_its_embedding_is_no_failure_of_the_embedder(
+    store: str, plugin: Switchboard
+) -> None:
+    async with (
+        openai() as api,
+        people.gateway(store, plugin.client(), embed_url=api.url, embed_model="e") as gateway,
+    ):
+        ann = await gateway.person()
+        await ann.add("chat:1", *turn("We drink poison"))
+        plugin.refuses = lambda body: "poison" in body
+        checked(await ann.post("/memories/flush", session_id="chat:1"), 503)
+        assert not await counts_a_failure(gateway, "embedder")
 
 
 async def test_models_are_off_unless_configured(ann: Person) -> None:

@@ -1,5 +1,6 @@
-"""What PostgreSQL reads for a flush, however long the chat is, and that messages are taken once."""
+"""What a flush reads and locks in PostgreSQL, however long the chat is; messages are taken once."""
 
+import asyncio
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -11,6 +12,7 @@ from gateway.app import PLANS
 from gateway.flush import Flush
 from gateway.statements import load
 from tests.integration.gateway.people import Person, turn
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -58,3 +60,33 @@ async def test_messages_that_another_flush_took_are_not_taken_again(
         assert await connection.fetchval(f"SELECT count(*) FROM memories {of_session}") == 1
     finally:
         await connection.close()
+
+
+async def test_a_flush_locks_the_session_before_its_messages_as_a_deletion_does(
+    ann: Person, store: str
+) -> None:
+    await ann.add("chat:order", *turn("tea"))
+    settings = {"search_path": "memory_gateway", **PLANS}
+    deleting = await asyncpg.connect(store, server_settings=settings)
+    taking = await asyncpg.connect(store, server_settings=settings)
+    try:
+        [row] = await deleting.fetch("SELECT * FROM sessions WHERE name = 'chat:order'")
+        numbers = await deleting.fetchval(
+            "SELECT array_agg(number) FROM messages WHERE session = $1", row["id"]
+        )
+        nothing: list[list[object]] = [[] for _ in range(10)]
+        taken = row["id"], uuid4(), numbers, row["last_message_at"], *nothing
+        async with deleting.transaction():
+            # A deletion does this first, and then deletes the messages in the same statement.
+            await deleting.execute("SELECT FROM sessions WHERE id = $1 FOR UPDATE", row["id"])
+            take = asyncio.create_task(taking.execute(load("take_batch"), *taken))
+            pid = taking.get_server_pid()
+            waits = "SELECT cardinality(pg_blocking_pids($1)) > 0"
+            await eventually(lambda: deleting.fetchval(waits, pid))
+            where = row["owner"], row["app_id"], row["project_id"], row["name"]
+            assert len(await deleting.fetch(load("delete_session"), *where)) == 1
+        with pytest.raises(asyncpg.NotNullViolationError):
+            await take
+    finally:
+        await taking.close()
+        await deleting.close()

@@ -6,11 +6,13 @@ import json
 import re
 from typing import Any
 
+import asyncpg
 import psutil
 import pytest
 
 from gateway.extractor import Extractor
 from gateway.resources import Resources
+from gateway.statements import load
 from tests.integration.gateway import files, people
 from tests.integration.gateway.people import Person, checked
 from tests.integration.gateway.plugin import Switchboard
@@ -281,6 +283,58 @@ async def test_ruling_18_an_upload_of_a_user_who_is_deleted_meanwhile_is_unautho
     assert plugin.spaces(ann.user_id) == []
 
 
+async def test_ruling_22_a_failed_file_that_is_deleted_while_it_is_read_at_last_is_new(
+    ann: Person, store: str
+) -> None:
+    tea = "Tee für Jörg".encode("latin-1")
+    failed = checked(await ann.upload_file("a.txt", tea, "text/plain; charset=ascii"), 201)
+    assert failed["status"] == "failed"
+    path = {"search_path": "memory_gateway"}
+    deleting = await asyncpg.connect(store, server_settings=path)
+    try:
+        name = failed["session_id"]
+        async with deleting.transaction():
+            # A deletion does this first, and then deletes the resource in the same statement.
+            lock = "SELECT * FROM sessions WHERE name = $1 FOR UPDATE"
+            [row] = await deleting.fetch(lock, name)
+            kind = "text/plain; charset=latin-1"
+            upload = asyncio.create_task(ann.upload_file("a.txt", tea, kind))
+            waits = (
+                "SELECT EXISTS (SELECT FROM pg_stat_activity"
+                " WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid)))"
+            )
+            await eventually(lambda: deleting.fetchval(waits))
+            where = row["owner"], row["app_id"], row["project_id"], name
+            assert len(await deleting.fetch(load("delete_session"), *where)) == 1
+    finally:
+        await deleting.close()
+    made = checked(await upload, 201)
+    assert (made["status"], made["resource_id"] == failed["resource_id"]) == ("extracted", False)
+
+
+@pytest.mark.parametrize("file", [None, b"Green tea"], ids=["text", "file"])
+async def test_ruling_22_a_resource_that_is_deleted_while_it_is_uploaded_is_new(
+    ann: Person, plugin: Switchboard, monkeypatch: pytest.MonkeyPatch, file: bytes | None
+) -> None:
+    deliver = Resources._deliver
+    deleted: list[str] = []
+
+    async def late(self: Resources, session: int) -> None:
+        if not deleted:
+            [there] = checked(await ann.get("/resources"), 200)["resources"]
+            deleted.append(there["resource_id"])
+            assert (await ann.delete(f"/resources/{deleted[0]}")).status_code == 204
+        await deliver(self, session)
+
+    monkeypatch.setattr(Resources, "_deliver", late)
+    if file is None:
+        made = await ann.upload("Green tea", 201)
+    else:
+        made = checked(await ann.upload_file("a.txt", file), 201)
+    assert made["resource_id"] not in deleted
+    assert (await ann.texts("tea"), plugin.texts(ann.user_id)) == (["Green tea"], ["Green tea"])
+
+
 async def test_ruling_22_a_text_in_json_is_read_whatever_charset_its_type_names(
     ann: Person,
 ) -> None:
@@ -319,8 +373,8 @@ async def test_ruling_22_a_text_in_json_of_another_type_is_refused(
     await ann.upload("Green tea", 415, **names)
 
 
-@pytest.mark.parametrize("letter", ["\n", "茶"])
-async def test_ruling_28_a_text_within_the_limit_may_take_twice_as_much_in_json(
+@pytest.mark.parametrize("letter", ["\n", "茶", "ж"])
+async def test_ruling_28_a_text_within_the_limit_may_take_three_times_as_much_in_json(
     ann: Person, letter: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Extractor, "chunks", _no_chunks)
