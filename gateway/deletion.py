@@ -79,6 +79,9 @@ class Deletion:
             if not all(confirmed):
                 return False
         try:
+            if await self._database.fetchval(load("remove_user"), owner):
+                return True
+            # If another worker removed it while this waited, only a second look shows that.
             return bool(await self._database.fetchval(load("remove_user"), owner))
         except ForeignKeyViolationError:
             return False  # a concurrent add has just created a session

@@ -11,7 +11,12 @@ import pytest
 
 from contract import Extension
 from gateway.batch import Batch
+from gateway.deletion import Deletion
 from gateway.flush import Flush
+from gateway.schema import SCHEMA
+from gateway.settings import Settings
+from gateway.statements import load
+from postgres.database import Database
 from tests.integration.gateway import people
 from tests.integration.gateway.people import Person, checked, message, turn
 from tests.integration.gateway.plugin import Switchboard, switchboard
@@ -278,6 +283,37 @@ async def test_ruling_20_any_name_of_a_session_can_be_deleted(ann: Person, name:
     await ann.add(name, message("hello"))
     assert (await ann.delete(f"/sessions/{quote(name, safe='')}")).status_code == 204
     checked(await ann.delete(f"/sessions/{quote(name, safe='')}"), 404)
+
+
+async def eventually_blocks(connection: asyncpg.Connection) -> None:
+    """Until another connection waits for this one's transaction."""
+    waiting = (
+        "SELECT count(*) FROM pg_locks"
+        " WHERE NOT granted AND transactionid = pg_current_xact_id_if_assigned()::xid"
+    )
+    while not await connection.fetchval(waiting):  # noqa: ASYNC110 - PostgreSQL sends no event
+        await asyncio.sleep(0.01)
+
+
+async def test_ruling_20_a_user_that_another_worker_removes_meanwhile_is_gone(store: str) -> None:
+    settings = {"search_path": "memory_gateway"}
+    other = await asyncpg.connect(store, server_settings=settings)
+    database = Database(Settings(database_url=store), name="test", search_path=SCHEMA.name)
+    nothing: Any = None  # there are no sessions, so only the database is asked
+    deletion = Deletion(database, nothing, nothing, nothing)
+    try:
+        user = await other.fetchval(
+            "INSERT INTO users (user_id, key_sha256, deleted_at) VALUES ('gone', '', now())"
+            " RETURNING id"
+        )
+        async with other.transaction():
+            assert await other.fetchval(load("remove_user"), user)
+            emptied = asyncio.create_task(deletion.empty_user(user))
+            await eventually_blocks(other)
+        assert await emptied
+    finally:
+        await database.close()
+        await other.close()
 
 
 async def test_ruling_20_a_user_goes_with_everything(
