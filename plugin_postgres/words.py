@@ -230,7 +230,14 @@ class WordSearch:
         `is_last`: whether this is the last attempt, even if it finds too little.
         """
         if self._families:
-            found = await self._in_families(plan, beginnings=beginnings, is_last=is_last)
+            found = await self._in_families(
+                plan, beginnings=beginnings, is_last=is_last and not plan.looked_up
+            )
+            # Terms that are not looked up may be in the newest memories. These take longer, so
+            # they are read only if the lookups find too little.
+            has_others = 0 < len(plan.looked_up) < len(self._question.terms)
+            if found is not None and is_last and has_others and len(found) < self._request.limit:
+                found = await self._in_families(plan, beginnings=beginnings, is_last=True)
             if found is not None:
                 return found
             self._families = ()
