@@ -108,7 +108,10 @@ chosen AS (
         UNION ALL
         SELECT id FROM in_span WHERE (SELECT way FROM way) = 'span'
     ) AS few
-    JOIN memory_plugin.memory_records AS stored ON stored.id = few.id
+    -- One by one, also when the planner expects a small table: it may have grown since.
+    CROSS JOIN LATERAL (
+        SELECT * FROM memory_plugin.memory_records AS any_stored WHERE any_stored.id = few.id OFFSET 0
+    ) AS stored
     WHERE
         stored.dimension = {dimension}
         AND ($5 IS NULL OR stored.created_at >= $5)

@@ -40,6 +40,18 @@ FROM generate_series(1, 12000) AS n;
 
 ANALYZE memory_records;
 """
+NEW_ROWS = """
+INSERT INTO memory_namespaces (name, kind) VALUES ('team:a', 'team'), ('team:b', 'team');
+
+INSERT INTO memory_records (namespace, content, kind, source)
+SELECT 'team:a', 'a memory', 'fact', 'agent' FROM generate_series(1, 100);
+
+ALTER TABLE memory_records SET (autovacuum_enabled = off);
+ANALYZE memory_records;
+
+INSERT INTO memory_records (namespace, content, kind, source, embedding)
+SELECT 'team:a', 'a memory', 'fact', 'agent', '[1,2,3,4]' FROM generate_series(1, 1000);
+"""
 READ = """
 SELECT
     relname AS name,
@@ -54,6 +66,13 @@ THREE = ["workspace:1", "workspace:2", "workspace:3"]
 @pytest.fixture(scope="module")
 def filled(cluster: str, migrated_template: str) -> Iterator[str]:
     with plugin.filled_database(cluster, migrated_template, ROWS) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def outdated(cluster: str, migrated_template: str) -> Iterator[str]:
+    """A database whose statistics do not know any embedding."""
+    with plugin.filled_database(cluster, migrated_template, NEW_ROWS) as url:
         yield url
 
 
@@ -288,6 +307,14 @@ async def test_few_embeddings_are_compared_within_their_namespaces(filled: str) 
     assert indexes(nodes) == {"memory_records_embedded", "memory_records_pkey"}
     # Once to count them, unless no index was there to choose, and once to compare.
     assert rows_read(nodes) <= 2 * 250 + 20
+
+
+@pytest.mark.parametrize("query", [None, "nothing"])
+async def test_embeddings_that_are_newer_than_the_statistics_are_not_read_for_other_namespaces(
+    outdated: str, query: str | None
+) -> None:
+    request = SearchRequest(namespaces=["team:b"], embedding=[1.0, 2.0, 3, 4], query=query)
+    assert sum((await reads(outdated, request)).values()) <= 20
 
 
 async def test_many_embeddings_are_proposed_by_the_index_of_their_dimension(
