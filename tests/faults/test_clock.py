@@ -32,7 +32,10 @@ class Stepped:
     file: Path
 
     def step(self, seconds: int) -> None:
-        self.file.write_text(str(seconds))
+        # In one go: the plugin must not read a file that is still empty.
+        new = self.file.with_suffix(".new")
+        new.write_text(str(seconds))
+        new.replace(self.file)
 
     async def write(self, content: str, expires_at: datetime | None) -> None:
         body: dict[str, Any] = {"content": content, "kind": "fact", "source": "user"}
