@@ -5,7 +5,7 @@ const api = document.body.dataset.api + "/v1/user";
 const me = new URLSearchParams(location.search).get("user") || "alice";
 const at = (id) => document.getElementById(id);
 let talk = null; // the conversation on screen
-let follower = null; // stops following its answer
+let opened = null; // aborted as soon as another conversation is opened, or the same one again
 
 at("me").textContent = me;
 
@@ -50,19 +50,24 @@ async function showList() {
 }
 
 async function open(id) {
-  if (follower) follower.abort();
-  talk = await call("GET", `/conversations/${id}`);
+  if (opened) opened.abort();
+  const mine = (opened = new AbortController());
+  const found = await call("GET", `/conversations/${id}`);
+  if (mine.signal.aborted) return;
+  talk = found;
   history.replaceState(null, "", `?user=${encodeURIComponent(me)}#${id}`);
   at("title").textContent = talk.title || "New conversation";
   const mayWrite = talk.accessLevel !== "reader";
   at("say").hidden = !mayWrite;
   at("share").hidden = !["owner", "manager"].includes(talk.accessLevel);
   const members = await call("GET", `/conversations/${id}/memberships`);
+  if (mine.signal.aborted) return;
   at("members").textContent = members.data.map((one) => `${one.userId} (${one.accessLevel})`).join(", ");
   const [page, forks] = await Promise.all([
     call("GET", `/conversations/${id}/messages?tail=true&limit=200`),
     call("GET", `/conversations/${id}/forks`),
   ]);
+  if (mine.signal.aborted) return;
   // The first message of a conversation on this path is where it leaves its parent.
   const known = new Set();
   for (const message of page.data) {
@@ -71,7 +76,7 @@ async function open(id) {
   }
   at("messages").replaceChildren(...page.data.map((message) => shown(message, forks.data, mayWrite)));
   await showList();
-  follow(id);
+  follow(id, mine);
 }
 
 function shown(message, forks, mayWrite) {
@@ -124,8 +129,7 @@ async function ask(id) {
 }
 
 // Follow the answer in progress: fetch can send a token, which EventSource cannot.
-async function follow(id) {
-  const mine = (follower = new AbortController());
+async function follow(id, mine) {
   let last = "";
   let item = null;
   while (!mine.signal.aborted) {
@@ -140,6 +144,7 @@ async function follow(id) {
       }
       if (!answer.ok) return;
       for await (const event of events(answer.body)) {
+        if (mine.signal.aborted) return;
         const data = JSON.parse(event.data);
         if (event.event === "start" && data.status !== "in_progress" && !last) {
           last = `${data.recordingId}:end`; // it ended before we connected, so it is already a message
@@ -154,7 +159,6 @@ async function follow(id) {
           item.querySelector(".text").textContent += data.content;
         } else if (event.event === "end") {
           at("stop").hidden = true;
-          mine.abort();
           return open(id);
         }
         last = event.id;

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
 from demo.chat.page import application
 from demo.chat.server import served
@@ -107,6 +107,31 @@ def test_the_page_does_what_it_shows(address: str, browser: Browser) -> None:
     assert alice.evaluate("document.documentElement.scrollWidth <= innerWidth")
     alice.close()
     bob.close()
+
+
+def test_a_question_that_is_faster_than_the_page_has_one_answer(
+    address: str, browser: Browser
+) -> None:
+    alice = browser.new_page()
+    alice.set_default_timeout(SECONDS)
+    expect.set_options(timeout=SECONDS)
+    held: list[Route] = []
+    alice.route("**/memberships", lambda route: route.fallback() if held else held.append(route))
+    asked: list[str] = []
+    alice.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
+    alice.goto(address)
+    alice.click("#new")
+    expect(alice.locator("#say")).to_be_visible()
+    alice.fill("#text", "Where should we go in May?")
+    alice.keyboard.press("Enter")
+    expect(alice.locator("#messages li.live .text")).to_contain_text("In May")
+    with alice.expect_response("**/memberships"):
+        held[0].continue_()
+    expect(alice.locator("#messages li.assistant .text")).to_contain_text("something to eat.")
+    expect(alice.locator("#messages li.live")).to_have_count(0)
+    # For the question, and when its answer was complete; not for the page that was still opening.
+    assert asked.count("forks") == 2
+    alice.close()
 
 
 def test_the_demo_needs_nothing_but_its_files() -> None:
