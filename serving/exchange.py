@@ -140,7 +140,7 @@ class Exchange:
             await self._fail()
 
     async def receive(self) -> Message:
-        if self._expects_continue and not self._transport.is_closing():
+        if self._expects_continue and not self.disconnected and not self._transport.is_closing():
             self._expects_continue = False
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         if not self.disconnected and not self.response_complete:

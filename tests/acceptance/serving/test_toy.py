@@ -173,6 +173,17 @@ def test_what_goes_wrong_has_the_envelope_of_the_service(toy: Running) -> None:
         assert read_until(client, b'"code":"bad_request"').startswith(b"HTTP/1.1 400")
 
 
+def test_a_broken_body_that_waits_for_100_continue_is_refused_once(toy: Running) -> None:
+    with connected(toy) as client:
+        client.sendall(
+            b"POST /notes HTTP/1.1\r\nHost: toy\r\nExpect: 100-continue\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\nnot a chunk\r\n"
+        )
+        assert read_until(client, b'"code":"bad_request"').startswith(b"HTTP/1.1 400")
+    get(f"{toy.address}/nothing")
+    assert not [line for line in toy.lines if "ERROR" in line]
+
+
 def test_everything_but_the_open_paths_needs_the_token(two_workers: Running) -> None:
     address = two_workers.address
     until(lambda: get(f"{address}/health").status_code == 200)

@@ -8,6 +8,7 @@ import pytest
 
 from postgres.database import Database
 from postgres.errors import StoreUnavailable
+from tests import timeouts
 from tests.toy.settings import Settings
 
 pytestmark = pytest.mark.anyio
@@ -34,7 +35,7 @@ async def store(
     database: str,
     operator: asyncpg.Connection,  # noqa: ARG001  (it makes the schema)
 ) -> AsyncIterator[Database]:
-    settings = Settings(database_url=database)
+    settings = Settings(database_url=database, **timeouts.LIMITS)
     store = Database(settings, name="test", search_path="shop")
     yield store
     await store.close()
