@@ -17,6 +17,7 @@ from gateway.schema import SCHEMA
 from gateway.settings import Settings
 from gateway.statements import load
 from postgres.database import Database
+from tests import timeouts
 from tests.integration.gateway import people
 from tests.integration.gateway.people import Person, checked, message, turn
 from tests.integration.gateway.plugin import Switchboard, switchboard
@@ -298,7 +299,8 @@ async def eventually_blocks(connection: asyncpg.Connection) -> None:
 async def test_ruling_20_a_user_that_another_worker_removes_meanwhile_is_gone(store: str) -> None:
     settings = {"search_path": "memory_gateway"}
     other = await asyncpg.connect(store, server_settings=settings)
-    database = Database(Settings(database_url=store), name="test", search_path=SCHEMA.name)
+    patient = Settings(database_url=store, **timeouts.LIMITS)
+    database = Database(patient, name="test", search_path=SCHEMA.name)
     nothing: Any = None  # there are no sessions, so only the database is asked
     deletion = Deletion(database, nothing, nothing, nothing)
     try:
