@@ -27,10 +27,6 @@ BEGIN
 END
 $$;
 
--- While a vector index is being built, perhaps for long, this one has to wait, and all writes would wait behind
--- it. Then rather try again later.
-SET LOCAL lock_timeout = '3s';
-
 CREATE INDEX memory_records_families ON memory_plugin.memory_records
     USING gin (memory_plugin.search_family_keys(namespace, kind, pin, propagation, content_tsv))
     WITH (gin_pending_list_limit = 32768)
