@@ -32,7 +32,7 @@ local-embedder: local-model ## serve the local model as an OpenAI-compatible /v1
 	@exec $(BIN)/python -m language.embedding_server
 
 test: $(STAMP) ## run all tests
-	$(BIN)/pytest -n 2 -m "not slow"
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
 
 test-faults: $(STAMP) ## kill, freeze, overfill, flood and fuzz the servers (about half an hour)
 	$(BIN)/pytest -n 2 --dist worksteal tests/faults
