@@ -46,7 +46,7 @@ class Question(NamedTuple):
     begun: str | None  # template: words that begin with the last one
     shorter: str | None  # template: shorter stems that such a word may have
     phrase: str | None
-    literal: str | None  # the folded query, if it is more than words
+    literal: str | None  # the folded query, if it is more than words that count
     is_only_function: bool
     is_question: bool
 
@@ -56,8 +56,8 @@ def understand(reading: Reading) -> Question:
     lexemes, stems = reading.lexemes, [reading.stems[lexeme] for lexeme in reading.lexemes]
     phrase = reading.phrase
     as_written = [part for part in reading.folded.split(" ") if part]
-    literal = None if as_written == reading.words else reading.folded
-    # English function words have no stem; they count if there is nothing else.
+    # English function words have no stem; they count if there is nothing else, or in the literal.
+    literal = None if as_written == reading.words and None not in stems else reading.folded
     is_only_function = bool(lexemes) and not any(stems) and not reading.grams
     english, language = stems.count(None), ""
     if is_only_function:

@@ -3,7 +3,7 @@
 --
 -- $1 to $4 are the namespaces, kinds, limit and fields of every search. $5 is how many memories are read, and $6 the
 -- lookup in the word index. $7 is the word if there is only one, because words that only begin with it count a little
--- less. $8 is the query as a phrase, $9 the query if it is more than words, $10 whether it is a question.
+-- less. $8 is the query as a phrase, $9 the query if it is more than words that count, $10 whether it is a question.
 WITH home AS MATERIALIZED (
     SELECT name
     FROM memory_plugin.memory_namespaces

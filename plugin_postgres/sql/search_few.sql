@@ -4,7 +4,7 @@
 -- It scores every candidate; search_text only those worth most, so that far down in a long answer the two may differ.
 --
 -- $1 to $4 are the namespaces, kinds, limit and fields of every search; $5 to $7 are the query as a phrase, the
--- query if it is more than words, and whether it is a question.
+-- query if it is more than words that count, and whether it is a question.
 -- $8 is the one lookup in the word index: all clues (see search_found) but the crowded ones, and pinned memories.
 -- At most $9 memories are read, and fewer than $10 may have the same clue.
 -- A line with {n} is repeated for each clue; $11 is what each counts. The last word of a query that may be unfinished

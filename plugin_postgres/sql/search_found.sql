@@ -10,7 +10,7 @@
 -- the pinned ones are checked for it. The same goes for a clue whose lookup was cut off at its bound.
 --
 -- $1 to $6 are those of every search: namespaces, kinds, limit, fields, and the time range. $7 to $9 are the query as
--- a phrase, the query if it is more than words, and whether it is a question.
+-- a phrase, the query if it is more than words that count, and whether it is a question.
 -- For each clue, $10 is the tsquery to check a memory with, $11 what it counts, and $12 about how many memories have
 -- it if it is not looked up. $13 is the number of the clue for words that begin with the last word, $14 that of the
 -- word itself. For each lookup, $15 is the tsquery for the index and $16 the clue; $17 is the bound of each.

@@ -282,3 +282,28 @@ async def test_everything_but_embeddings_works_without_pgvector(
             assert await find(client, **mode) == ["walrus"]
         both = await find(client, query="walrus", embedding=[1.0])
         assert both == ["walrus"]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["plan a", "plan b", "plan k"],
+        ["run migrations before deploy", "run migrations after deploy"],
+        ["the flag is not enabled", "the flag is enabled"],
+        ["do not deploy", "do deploy"],
+        ["i can deploy", "i cannot deploy"],
+        ["on switch", "off switch"],
+        ["my key", "your key"],
+        ["all users", "no users"],
+    ],
+    ids=lambda texts: texts[0],
+)
+async def test_of_texts_that_differ_in_a_function_word_the_one_asked_for_is_first(
+    client: MemoryClient, texts: list[str]
+) -> None:
+    await client.put_namespace(HOME, NamespaceUpsert(kind="workspace"))
+    for text in texts:
+        await client.write(HOME, MemoryWrite(content=text, kind="fact", source="user"))
+    for text in texts:
+        assert (await find(client, query=text.title()))[0] == text
+        assert (await find(client, query=text, limit=1)) == [text]
