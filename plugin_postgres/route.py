@@ -120,6 +120,9 @@ class ApiRoute:
             raise NotFound("this endpoint does not exist")
         method = self._methods.get(scope["method"])
         if method is None:
+            if "/" in _segment(scope):
+                # `NAME%2Fmemories` is one bad name, and not another endpoint.
+                raise BadRequest("path: a name must not contain a slash")
             raise BadRequest(f"the method must be {self._allowed}", status=_BAD_METHOD)
         content = await body.read(scope["headers"], receive, method.max_body)
         if scope["method"] in ("GET", "HEAD"):

@@ -87,6 +87,14 @@ async def test_a_bad_name_in_the_path_is_400_and_names_it(
     assert refused(written).startswith(("name:", "path:"))
 
 
+async def test_an_encoded_slash_belongs_to_the_name_whatever_the_method(
+    plain: httpx.AsyncClient,
+) -> None:
+    for method in ("GET", "POST", "PUT"):
+        answer = await plain.request(method, "/v1/namespaces/a:b%2Fmemories", json=WRITE)
+        assert refused(answer).startswith(("name:", "path:"))
+
+
 async def test_a_name_of_256_characters_fits_and_one_more_does_not(
     plain: httpx.AsyncClient,
 ) -> None:
