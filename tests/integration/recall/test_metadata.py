@@ -80,7 +80,7 @@ class TestDepth:
 
 class TestNumbers:
     async def test_of_any_size_come_back_as_they_were(
-        self, api: httpx.AsyncClient, server: Recall, owner: str
+        self, api: httpx.AsyncClient, owner: str
     ) -> None:
         made = await put(api, owner, "sum", metadata=NUMBERS)
         await put(api, owner, "later")
