@@ -3,6 +3,7 @@
 Text only: no tool calls, no tool results, no reasoning.
 """
 
+import json
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -65,6 +66,11 @@ def _load(data: bytes) -> Any:
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
+        pass
+    try:
+        # A lone surrogate is no reason to lose the rest of what was said.
+        return json.loads(data.decode())
+    except (ValueError, RecursionError):
         return None
 
 

@@ -41,6 +41,8 @@ _HEADERS = {
     "referrer-policy": "no-referrer",
     "cache-control": "no-store",
 }
+# In the usual spelling; the types of Starlette know it in lower case only.
+_SAME_SITE: Any = "Strict"
 _STATIC = {
     "dashboard.css": "text/css; charset=utf-8",
     "dashboard.js": "text/javascript; charset=utf-8",
@@ -102,7 +104,7 @@ class Dashboard:
             max_age=SESSION_SECONDS,
             path="/",
             httponly=True,
-            samesite="strict",
+            samesite=_SAME_SITE,
             secure=request.url.scheme == "https",
         )
         return answer
@@ -111,7 +113,7 @@ class Dashboard:
         if not is_same_origin(request):
             raise Denied("log out on the dashboard itself")
         answer = _redirect("/dashboard/login")
-        answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+        answer.delete_cookie(COOKIE, path="/", httponly=True, samesite=_SAME_SITE)
         return answer
 
     async def memory(self, request: Request) -> Response:

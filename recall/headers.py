@@ -30,6 +30,8 @@ OURS: Final = frozenset(
         b"x-memory-key",
     }
 )
+REPORTED: Final = frozenset({b"x-memory-injected", b"x-memory-tokens", b"x-memory-error"})
+"""What we add to a response."""
 CREDENTIALS: Final = frozenset({b"authorization", b"x-api-key"})
 # Our server has answered `expect`; `host` is set for the upstream.
 _NOT_SENT = HOP_BY_HOP | OURS | {b"host", b"expect"}
@@ -56,10 +58,12 @@ def read_wishes(headers: Headers) -> Wishes:
             given[name] = given[name] + b"," + value if name in given else value
     if not given:
         return Wishes()
-    skip = {one.strip().lower() for one in _text(given.get(b"x-memory-skip")).split(",")} - {""}
-    skips_all = bool(skip - {"inject", "extract"}) or _text(
-        given.get(b"x-omniroute-no-memory")
-    ).strip().lower() in ("true", "1", "yes")
+    skip_text = _text(given.get(b"x-memory-skip")).strip().lower()
+    skip = {one.strip() for one in skip_text.split(",")} - {""}
+    # Something was said, and it is no list of what to skip.
+    skips_all = bool(skip_text) and (not skip or bool(skip - {"inject", "extract"}))
+    no_memory = _text(given.get(b"x-omniroute-no-memory")).strip().lower()
+    skips_all = skips_all or no_memory in ("true", "1", "yes")
     session = _text(given.get(b"x-session-id")) or _text(given.get(b"x-omniroute-session-id"))
     return Wishes(
         session_id=_session(session.strip()),
@@ -98,10 +102,12 @@ def for_upstream(
     return sent
 
 
-def for_client(headers: Headers) -> Headers:
-    """The headers of a response to send to the client."""
+def for_client(headers: Headers, *, reports: bool = False) -> Headers:
+    """The headers of a response to send to the client; `reports`: ours will be added."""
     lowered = [(name.lower(), value) for name, value in headers]
     dropped = HOP_BY_HOP | _named_by_connection(lowered)
+    if reports:
+        dropped |= REPORTED
     return [(name, value) for name, value in lowered if name not in dropped]
 
 

@@ -292,6 +292,7 @@ def _look_through(request: Any) -> tuple[bool, bool]:
             waiting.extend(value)
         elif isinstance(value, Mapping):
             has_cache_control = has_cache_control or value.get("cache_control") is not None
+            waiting.extend(value)
             waiting.extend(value.values())
     return False, has_cache_control
 

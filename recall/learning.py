@@ -10,12 +10,12 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from contract import MemoryPluginError, format_time
+from contract import BadRequest, MemoryPluginError, format_time
 from postgres.errors import StoreUnavailable
 from recall.extraction import Fact, extract_facts_from_text
 from recall.memory import now
 from recall.store import Draft, MemoryStore
-from recall.turn import without_block
+from recall.turn import storable, without_block
 from recall.watch import Watch
 from serving.metrics import Metrics
 
@@ -49,7 +49,7 @@ class Learner:
         self._idle = asyncio.Event()
         self._idle.set()
         self._dropped = metrics.counter("lessons_dropped", "Lessons dropped from a full queue.")
-        self._failed = metrics.counter("lessons_failed", "Lessons that could not be stored.")
+        self._failed = metrics.counter("lessons_failed", "Lessons or facts that were not stored.")
         self._facts = metrics.counter("facts_stored", "Facts stored from conversations.")
 
     def add(self, lesson: Lesson) -> None:
@@ -82,21 +82,40 @@ class Learner:
         try:
             facts = await self._facts_of(lesson)
             if facts:
-                drafts = [_draft(lesson, fact) for fact in facts]
-                await self._store.put(drafts, source="runtime")
-                self._facts.inc(len(facts))
+                await self._keep([_draft(lesson, fact) for fact in facts])
         except (MemoryPluginError, StoreUnavailable) as error:
-            self._failed.inc()
-            log.warning("a learned fact was not stored", extra={"reason": type(error).__name__})
+            self._refused(error)
         except Exception as error:  # noqa: BLE001 - the next lesson may still work
             self._failed.inc()
             log.error("learning failed", extra={"reason": type(error).__name__})
+
+    async def _keep(self, drafts: list[Draft]) -> None:
+        """Store facts together; if one is refused, each by itself."""
+        try:
+            await self._store.put(drafts, source="runtime")
+        except BadRequest:
+            if len(drafts) == 1:
+                raise
+        else:
+            self._facts.inc(len(drafts))
+            return
+        for draft in drafts:
+            try:
+                await self._store.put([draft], source="runtime")
+            except BadRequest as error:
+                self._refused(error)
+            else:
+                self._facts.inc()
+
+    def _refused(self, error: Exception) -> None:
+        self._failed.inc()
+        log.warning("a learned fact was not stored", extra={"reason": type(error).__name__})
 
     async def _facts_of(self, lesson: Lesson) -> list[Fact]:
         """The facts of both texts; the user's own win over the assistant's."""
         facts: dict[str, Fact] = {}
         if lesson.assistant_text:
-            said = without_block(lesson.assistant_text)
+            said = storable(without_block(lesson.assistant_text))
             facts |= {fact.key: fact for fact in await _extract(said, "assistant")}
         if lesson.user_text:
             own = await _extract(lesson.user_text, "user")

@@ -161,9 +161,7 @@ class Ledger:
 
     async def lacks_vectors(self, model: str) -> bool:
         """Whether any memory lacks a vector of this model."""
-        found: bool = await self._database.fetchval(
-            "SELECT EXISTS (SELECT FROM memories WHERE embedded_with IS DISTINCT FROM $1)", model
-        )
+        found: bool = await self._database.fetchval(STATEMENTS.load("lacks_vectors"), model)
         return found
 
     async def edits(self) -> int:

@@ -6,7 +6,7 @@ which a plugin returns unchanged.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -15,6 +15,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 import contract
 from contract import format_time
+from contract.scalars import MAX_DEPTH
 
 MemoryType = Literal["factual", "episodic", "procedural", "semantic"]
 MemoryKind = Literal["fact", "summary", "checkpoint"]
@@ -28,6 +29,8 @@ HEALTH_NAMESPACE: Final = "custom:recall:health"
 MAX_OWNER: Final = 200
 MAX_METADATA: Final = 16 * 1024
 """Bytes of JSON."""
+MAX_METADATA_DEPTH: Final = MAX_DEPTH - 1
+"""Levels of nesting: in the plugin, metadata is one level inside `propagation`."""
 FORM: Final = 1
 
 _PLAIN_OWNER = re.compile(r"[A-Za-z0-9_.\-]{1,200}")
@@ -119,6 +122,14 @@ def memory_id(api_key_id: str, key: str) -> str:
     return str(uuid5(_owner_space(api_key_id), key))
 
 
+def is_id(text: str) -> bool:
+    """Whether it can be the id of a memory: a UUID in its usual form, in any case."""
+    try:
+        return str(UUID(text)) == text.lower()
+    except ValueError:
+        return False
+
+
 def namespace_of(api_key_id: str) -> str:
     """The namespace of an owner."""
     if api_key_id == SHARED:
@@ -146,6 +157,14 @@ def is_metadata(value: Mapping[str, Any]) -> bool:
     """Whether it is small enough for metadata."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return len(text.encode()) <= MAX_METADATA
+
+
+def is_shallow(value: object) -> bool:
+    """Whether it is not nested too deeply for metadata."""
+    level = [value]
+    for _ in range(MAX_METADATA_DEPTH):
+        level = [item for one in level for item in _items(one) if isinstance(item, dict | list)]
+    return not level
 
 
 def from_row(row: contract.Memory, api_key_id: str) -> Memory:
@@ -203,6 +222,12 @@ def make(
         source=source,
         embedded_with=note.get("embeddedWith"),
     )
+
+
+def _items(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _is_ours(note: Mapping[str, Any]) -> bool:

@@ -27,6 +27,7 @@ from contract import (
     Unavailable,
 )
 from contract import Memory as Row
+from contract.model import parse_value
 from recall.memory import SHARED_NAMESPACE, Memory, from_row, namespace_of
 from recall.rows import Found, Reader
 from recall.selection import Selection
@@ -69,6 +70,11 @@ class Plugin:
         return await self.client.supports("embedding")
 
     # Writing
+
+    def check(self, memories: Iterable[Memory]) -> None:
+        """Raise `BadRequest` if the contract does not allow one of these memories."""
+        for memory in memories:
+            _write(namespace_of(memory.api_key_id), memory, memory.propagation(), None)
 
     async def write(self, writes: Sequence[tuple[Memory, list[float] | None]]) -> None:
         """Write whole memories, including times, to the namespaces of their owners."""
@@ -385,7 +391,8 @@ def _write(
         fields["expires_at"] = memory.expires_at
     if vector is not None:
         fields["embedding"] = vector
-    return BatchWrite(**fields)
+    write: BatchWrite = parse_value(BatchWrite, fields)
+    return write
 
 
 def _search(

@@ -186,8 +186,9 @@ class Proxy:
 
     async def _pass_on(self, exchange: _Exchange, answer: Answer) -> None:
         outcome, send = exchange.outcome, exchange.send
-        headers = for_client(answer.headers)
-        if exchange.format is not None and outcome.owner is not None:
+        reports = exchange.format is not None and outcome.owner is not None
+        headers = for_client(answer.headers, reports=reports)
+        if reports:
             headers.append((b"x-memory-injected", b"%d" % outcome.count))
             headers.append((b"x-memory-tokens", b"%d" % outcome.tokens))
             if outcome.error is not None:

@@ -6,15 +6,18 @@ If anything fails, the result says so and the request is forwarded unchanged.
 import asyncio
 import logging
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
+from typing import TypeVar
 
 from contract import MemoryPluginError
 from postgres.errors import StoreUnavailable
 from recall.access import dev_owner
 from recall.candidate import Candidate
 from recall.configuration import Configuration
-from recall.document import Document, NotADocument
+from recall.document import Document, NotADocument, Opened
 from recall.headers import Wishes
 from recall.injection import (
     OPENING,
@@ -36,6 +39,10 @@ from recall.watch import Choice, Glance, KnownKey, Watch
 # The share of the time budget that the embedder gets.
 _EMBEDDING_SHARE = 0.6
 _MAX_TURNS = 10_000
+# Longer requests are read in a thread.
+_SHORT = 256 * 1024
+
+_Result = TypeVar("_Result")
 
 log = logging.getLogger(__name__)
 
@@ -96,14 +103,15 @@ class Recollection:
         """The request with its memories, or unchanged."""
         outcome = Outcome(body)
         needs_nothing = wishes.skips_injection and wishes.skips_extraction
-        document = None if token is None or needs_nothing else _document(body, format)
+        document = None if token is None or needs_nothing else await _document(body, format)
         if document is None or token is None:
             key = await self.who(token)
             outcome.owner, outcome.is_disabled = _owner(key)
             return outcome
-        started = asyncio.get_running_loop().time()
         guess = self._guess(token)
-        outcome.turn = _turn(document, format, guess, wishes)
+        outcome.turn = await _turn(document, format, guess, wishes)
+        # Reading a long request is not part of the time: it has to be read in any case.
+        started = asyncio.get_running_loop().time()
         ahead = self._search_ahead(guess, outcome.turn, document, wishes)
         try:
             async with asyncio.timeout(self._seconds()) as limit:
@@ -149,7 +157,7 @@ class Recollection:
         )
         outcome.owner, outcome.is_disabled = _owner(key)
         if outcome.owner is not None and outcome.owner != guess:
-            outcome.turn = _turn(document, format, outcome.owner, wishes)
+            outcome.turn = await _turn(document, format, outcome.owner, wishes)
             glance = await self._watch.look(outcome.owner, outcome.turn.digest)
         return glance
 
@@ -171,15 +179,9 @@ class Recollection:
         while len(self._turns) > _MAX_TURNS:
             self._turns.popitem(last=False)
         # Done while the search runs, so that only the block has to be inserted afterwards.
-        edit = plan(
-            document.value,
-            STAND_IN,
-            wishes.provider,
-            format=format,
-            placement=configuration.placement,
-            providers=configuration.providers,
+        opened = await _aside(
+            len(document.text), partial(_opened, document, format, wishes, configuration)
         )
-        opened = None if edit is None else document.opened(edit)
         found: list[Candidate] | None = None
         if choice is None:
             # The mark is the same as before the search, so its result is still valid.
@@ -264,7 +266,7 @@ class Recollection:
     def _last_known(self, token: str, error: Exception) -> KnownKey | None:
         """The key as it was last seen, for when PostgreSQL is unavailable."""
         if isinstance(error, TimeoutError):
-            self._watch.suspect()
+            self._watch.timed_out()
         if (owner := self._guess(token)) is None:
             return None
         return self._watch.last_key(token) or KnownKey(owner, disabled=False)
@@ -301,16 +303,38 @@ def retrieval_config(
     )
 
 
-def _document(body: bytes, format: Format) -> Document | None:
+async def _document(body: bytes, format: Format) -> Document | None:
     try:
-        document = Document(body)
+        document = await _aside(len(body), partial(Document, body))
     except NotADocument:
         return None
     return document if has_shape(document.value, format) else None
 
 
-def _turn(document: Document, format: Format, owner: str | None, wishes: Wishes) -> Turn:
-    return read_turn(document, format, owner or "", wishes.session_id)
+async def _turn(document: Document, format: Format, owner: str | None, wishes: Wishes) -> Turn:
+    return await _aside(
+        len(document.text), partial(read_turn, document, format, owner or "", wishes.session_id)
+    )
+
+
+def _opened(
+    document: Document, format: Format, wishes: Wishes, configuration: Configuration
+) -> Opened | None:
+    """The request, open where the block goes; None if it gets none."""
+    edit = plan(
+        document.value,
+        STAND_IN,
+        wishes.provider,
+        format=format,
+        placement=configuration.placement,
+        providers=configuration.providers,
+    )
+    return None if edit is None else document.opened(edit)
+
+
+async def _aside(length: int, work: Callable[[], _Result]) -> _Result:
+    """The result of work on a request of this length; a long one must not hold up the others."""
+    return work() if length <= _SHORT else await asyncio.to_thread(work)
 
 
 def _owner(key: KnownKey | None) -> tuple[str | None, bool]:

@@ -17,7 +17,16 @@ from contract import BadRequest
 from contract.model import load_json
 from contract.scalars import WHOLE, Content, JsonObject, Text, Time
 from recall.errors import Invalid, invalid, refused
-from recall.memory import MAX_METADATA, MAX_OWNER, SHARED, MemoryType, is_metadata, is_owner
+from recall.memory import (
+    MAX_METADATA,
+    MAX_METADATA_DEPTH,
+    MAX_OWNER,
+    SHARED,
+    MemoryType,
+    is_metadata,
+    is_owner,
+    is_shallow,
+)
 from recall.retrieval import MAX_BUDGET, Scope
 
 MAX_CONTENT = 100_000
@@ -37,6 +46,12 @@ def _check_metadata(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
+def _check_depth(value: Any) -> Any:
+    if not is_shallow(value):
+        raise ValueError(f"must not be nested deeper than {MAX_METADATA_DEPTH} levels")
+    return value
+
+
 def _not_null(value: Any) -> Any:
     if value is None:
         raise ValueError("must not be null")
@@ -47,7 +62,7 @@ Owner = Annotated[str, AfterValidator(_check_owner)]
 Key = Annotated[Text, Field(min_length=1, max_length=MAX_KEY)]
 Session = Annotated[Text, Field(max_length=MAX_SESSION)]
 MemoryContent = Annotated[Content, Field(min_length=1, max_length=MAX_CONTENT)]
-Metadata = Annotated[JsonObject, AfterValidator(_check_metadata)]
+Metadata = Annotated[JsonObject, BeforeValidator(_check_depth), AfterValidator(_check_metadata)]
 Whole = Annotated[int, WHOLE]
 # A field that may be omitted must still not be null.
 GIVEN = BeforeValidator(_not_null)

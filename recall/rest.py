@@ -1,10 +1,9 @@
 """The REST API for memories, under `/api/memory`."""
 
+import json
 from collections.abc import AsyncIterator
 from typing import Any
-from uuid import UUID
 
-import orjson
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -12,7 +11,7 @@ from starlette.routing import Route
 from recall.errors import Missing
 from recall.extraction import extract_facts_from_text
 from recall.importing import import_memories
-from recall.memory import MEMORY_TYPES, Memory
+from recall.memory import MEMORY_TYPES, Memory, is_id
 from recall.requests import (
     MAX_SESSION,
     DeleteBody,
@@ -209,9 +208,14 @@ def _preview(found: Retrieved, budget: int) -> dict[str, Any]:
 async def _lines(first: Memory | None, rest: AsyncIterator[Memory]) -> AsyncIterator[bytes]:
     if first is None:
         return
-    yield orjson.dumps(first.to_json()) + b"\n"
+    yield _line(first)
     async for memory in rest:
-        yield orjson.dumps(memory.to_json()) + b"\n"
+        yield _line(memory)
+
+
+def _line(memory: Memory) -> bytes:
+    # Not orjson, which has no integers of more than 64 bits.
+    return json.dumps(memory.to_json(), ensure_ascii=False).encode() + b"\n"
 
 
 def _changed(memory: Memory) -> Response:
@@ -235,8 +239,4 @@ def _id(request: Request) -> str:
 
 def _uuid(text: str) -> str | None:
     """A UUID in canonical form, in lower case; None for anything else."""
-    try:
-        made = str(UUID(text))
-    except ValueError:
-        return None
-    return made if made == text.lower() else None
+    return text.lower() if is_id(text) else None

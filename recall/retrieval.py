@@ -25,8 +25,11 @@ MAX_BUDGET: Final = 8000
 CANDIDATES: Final = 100
 NEAREST: Final = 20
 RANK_CONSTANT: Final = 60
+MAX_QUERY: Final = 100_000
+"""Characters of a query that are looked at: as many as a memory may have."""
 # A plugin looks up each word; the longest are the most specific.
 _SEARCH_WORDS = 24
+_SEARCH_LETTERS = 255
 
 _First = TypeVar("_First")
 _Second = TypeVar("_Second")
@@ -169,7 +172,8 @@ async def retrieve(
     if config.strategy in ("exact", "recent"):
         by_words = await _by_words(store, selection, query, config, cutoff)
         return Retrieved(_walk(by_words, config), nothing.resolution)
-    if store.embedder is None:
+    embedder = store.embedder
+    if embedder is None:
         by_words = await _by_words(store, selection, query, config, cutoff)
         reason = "no embedder is configured"
         return Retrieved(
@@ -177,7 +181,7 @@ async def retrieve(
         )
     by_words, (near, resolution) = await _both(
         _by_words(store, selection, query, config, cutoff),
-        _by_vector(store, store.embedder, selection, config, cutoff),
+        _by_vector(store, embedder, selection, config, cutoff),
     )
     if near:
         ranked = near if config.strategy == "semantic" else _fuse(by_words, near)
@@ -206,9 +210,10 @@ async def _selection(
 def _query(config: RetrievalConfig) -> Query | None:
     if config.query is None:
         return None
-    if config.strategy in ("exact", "recent") and not config.query.strip():
+    text = config.query[:MAX_QUERY]
+    if config.strategy in ("exact", "recent") and not text.strip():
         return None
-    return Query(config.query)
+    return Query(text)
 
 
 async def _by_words(
@@ -245,7 +250,7 @@ async def _by_words(
 async def _found(store: MemoryStore, selection: Selection, query: Query) -> Sequence[Candidate]:
     """The results of the plugin's search."""
     words = sorted(query.words, key=len, reverse=True)[:_SEARCH_WORDS]
-    asked = " ".join(word for word in query.words if word in words)
+    asked = " ".join(word[:_SEARCH_LETTERS] for word in query.words if word in words)
     return (await store.search(selection, asked, CANDIDATES)).candidates
 
 
@@ -270,17 +275,18 @@ async def _by_vector(
     source = {"embedding_source": "remote", "embedding_model": embedder.model}
     try:
         async with asyncio.timeout(config.embedding_seconds):
-            vector = await embedder.embed_query(config.query or "")
+            vector = await embedder.embed_query((config.query or "")[:MAX_QUERY])
     except TimeoutError:
         reason = "the embedder did not answer in time"
         return [], Resolution(strategy, **source, fallback_reason=reason)
     if vector is None:
         return [], Resolution(strategy, **source, fallback_reason="the embedder failed")
-    nearest = await store.nearest(selection, vector, NEAREST)
+    moment = now()
+    nearest = await store.nearest(selection, vector, NEAREST, model=embedder.model)
     near = [
         (one, score)
         for one, score in zip(nearest.candidates, nearest.scores, strict=True)
-        if one.updated_at >= cutoff
+        if one.updated_at >= cutoff and (one.expires_at is None or one.expires_at > moment)
     ]
     if not near:
         reason = "no memory has a vector of this model"

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from contract import SearchResponse, read_answer
+from contract import ContractViolation, SearchResponse, read_answer
 from recall.candidate import Candidate
 from recall.memory import FORM, MEMORY_TYPES, Memory, from_row, make
 
@@ -27,6 +27,8 @@ _SCORE = b',"score":'
 
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 _IN_NUMBERS = b"0123456789."
+# orjson makes a float of an integer that needs more than 64 bits, which has at least 19 digits.
+_LONG_NUMBER = re.compile(rb"[0-9]{19}")
 _KINDS = frozenset({"fact", "summary", "checkpoint"})
 _SOURCES = frozenset({"agent", "runtime", "user"})
 _TYPES = frozenset(MEMORY_TYPES)
@@ -114,6 +116,8 @@ class Reader:
 def _candidate(text: bytes, owners: Mapping[str, str]) -> Candidate:
     if rb"\u0000" in text:
         raise _Unusual
+    if _LONG_NUMBER.search(text):
+        return _one_with_care(text, owners)
     row = orjson.loads(b'{"id":"%b}' % text)
     if "score" in row:
         raise _Unusual
@@ -121,8 +125,18 @@ def _candidate(text: bytes, owners: Mapping[str, str]) -> Candidate:
     return Candidate(memory)
 
 
+def _one_with_care(text: bytes, owners: Mapping[str, str]) -> Candidate:
+    try:
+        found = _with_care(b"%b%b%b" % (_BEGINNING, text, _END), owners).candidates
+    except ContractViolation:
+        raise _Unusual from None
+    if len(found) != 1:
+        raise _Unusual
+    return found[0]
+
+
 def _as_usual(body: bytes, owners: Mapping[str, str]) -> Found:
-    if rb"\u0000" in body:
+    if rb"\u0000" in body or _LONG_NUMBER.search(body):
         raise _Unusual
     rows = orjson.loads(body)["memories"]
     read = [_read(row, owners) for row in rows if row["namespace"] in owners]

@@ -10,8 +10,8 @@ from recall.memory import Memory, MemoryType, namespace_of
 class Selection:
     """The memories of some owners that meet all conditions.
 
-    `text` is a literal substring of the content or the key, ignoring case; `older_than` and
-    `unchanged_since` are compared with `createdAt` and `updatedAt`.
+    `text` is a literal substring of the content or the key, ignoring case; `older_than` is compared
+    with `createdAt`; `embedded_with` is the model of the vector.
     """
 
     owners: tuple[str, ...] = ()
@@ -19,6 +19,7 @@ class Selection:
     session_id: str | None = None
     text: str | None = field(default=None, repr=False)
     older_than: datetime | None = None
+    embedded_with: str | None = None
 
     def of(self, owners: tuple[str, ...]) -> "Selection":
         """The same conditions for these owners."""
@@ -32,7 +33,11 @@ class Selection:
     @property
     def where(self) -> dict[str, str]:
         """The conditions that a plugin with `filter` can check: equality of recall's fields."""
-        wanted = {"type": self.type, "sessionId": self.session_id}
+        wanted = {
+            "type": self.type,
+            "sessionId": self.session_id,
+            "embeddedWith": self.embedded_with,
+        }
         return {name: value for name, value in wanted.items() if value is not None}
 
     @property
@@ -50,6 +55,7 @@ class Selection:
         return (
             (self.type is None or memory.type == self.type)
             and (self.session_id is None or memory.session_id == self.session_id)
+            and (self.embedded_with is None or memory.embedded_with == self.embedded_with)
             and (self.older_than is None or memory.created_at < self.older_than)
             and (self.text is None or self._has_text(memory))
         )

@@ -20,6 +20,7 @@ from recall.memory import (
     Memory,
     MemoryType,
     from_row,
+    is_id,
     is_metadata,
     memory_id,
     namespace_of,
@@ -158,10 +159,11 @@ class MemoryStore:
             written = [memory for memory, fate in done.values() if fate != "skipped"]
             if writing is not None:
                 await writing.prepare(memory.api_key_id for memory in written)
+            self.plugin.check(moving)
             for memory in moving:
                 # An existing row would keep its creation time, which is wrong in listings.
                 await self.plugin.forget(namespace_of(memory.api_key_id), memory.id)
-            written = await self._write(written)
+            written = await self._write(written, self.embedder)
             if writing is not None and written:
                 await writing.wrote(written)
             self._owners |= {memory.api_key_id for memory in written}
@@ -190,7 +192,7 @@ class MemoryStore:
             if new_id != old.id and await self.plugin.get(old.api_key_id, new_id) is not None:
                 raise KeyTaken
             memory = replace(old, **changes, id=new_id, updated_at=_after(old.updated_at))
-            [memory] = await self._write([memory])
+            [memory] = await self._write([memory], self.embedder)
             if writing is not None:
                 await writing.wrote([memory])
             if new_id != old.id:
@@ -202,6 +204,8 @@ class MemoryStore:
 
     async def delete(self, memory_id_: str, *, api_key_id: str | None = None) -> bool:
         """Delete a memory; returns whether it existed."""
+        if not is_id(memory_id_):
+            return False
         if api_key_id is not None:
             return await self.delete_ids(api_key_id, [memory_id_]) == 1
         return await self.delete_anywhere([memory_id_]) == 1
@@ -244,11 +248,14 @@ class MemoryStore:
         return deleted
 
     async def touch(self, memory: Memory) -> None:
-        """Rewrite a memory to add its vector, unless it was deleted."""
+        """Rewrite a memory to add its vector, unless it was deleted or there is no embedder."""
+        embedder = self.embedder
+        if embedder is None:
+            return
         async with self._writing([memory.id], is_edit=False) as writing:
             current = await self.plugin.get(memory.api_key_id, memory.id)
             if current is not None:
-                written = await self._write([current])
+                written = await self._write([current], embedder)
                 if writing is not None:
                     await writing.wrote(written)
 
@@ -260,7 +267,7 @@ class MemoryStore:
             async with self._writing([memory.id for memory in part], is_edit=is_edit) as writing:
                 if writing is not None:
                     await writing.prepare(memory.api_key_id for memory in part)
-                done = await self._write(part)
+                done = await self._write(part, self.embedder)
                 if writing is not None:
                     await writing.wrote(done)
             written += done
@@ -270,6 +277,8 @@ class MemoryStore:
 
     async def get(self, memory_id_: str, *, api_key_id: str | None = None) -> Memory | None:
         """One memory, of this owner or of any; None if it does not exist."""
+        if not is_id(memory_id_):
+            return None
         owner = await self._owner_of(memory_id_, api_key_id)
         memory = None if owner is None else await self.plugin.get(owner, memory_id_)
         return None if memory is None else await self._with_access(memory)
@@ -313,9 +322,16 @@ class MemoryStore:
             return Found()
         return await self.plugin.search(selection, limit, query=words)
 
-    async def nearest(self, selection: Selection, vector: Vector, limit: int) -> Found:
-        """The memories with the nearest vectors, with their scores."""
-        return await self.plugin.search(selection, limit, vector=vector)
+    async def nearest(
+        self, selection: Selection, vector: Vector, limit: int, *, model: str
+    ) -> Found:
+        """The memories with the nearest vectors of this model, with their scores."""
+        found = await self.plugin.search(selection, limit, vector=vector)
+        if all(memory.embedded_with == model for memory in found.memories):
+            return found
+        # Vectors of different models cannot be compared, so those of others are left out.
+        own = replace(selection, embedded_with=model)
+        return await self.plugin.search(own, limit, vector=vector)
 
     async def owners(self) -> Collection[str]:
         """All owners that may have memories."""
@@ -339,17 +355,20 @@ class MemoryStore:
                 await writing.lock(ids)
                 yield writing
 
-    async def _write(self, memories: Sequence[Memory]) -> Memories:
-        """Write with vectors; a memory whose vector fails is written without one."""
+    async def _write(self, memories: Sequence[Memory], embedder: Embedder | None) -> Memories:
+        """Write with vectors; a memory whose vector fails is written without one.
+
+        The embedder is an argument, because settings may replace or remove ours while we wait.
+        """
         if not memories:
             return []
-        if self.embedder is None or not await self.plugin.keeps_vectors():
+        if embedder is None or not await self.plugin.keeps_vectors():
             bare = [replace(memory, embedded_with=None) for memory in memories]
             await self.plugin.write([(memory, None) for memory in bare])
             return bare
-        vectors = await self.embedder.embed([memory.content for memory in memories])
+        vectors = await embedder.embed([memory.content for memory in memories])
         named = [
-            replace(memory, embedded_with=None if vector is None else self.embedder.model)
+            replace(memory, embedded_with=None if vector is None else embedder.model)
             for memory, vector in zip(memories, vectors, strict=True)
         ]
         await self.plugin.write(list(zip(named, vectors, strict=True)))

@@ -65,7 +65,10 @@ class Tools:
             return _failed("unavailable", "the database does not answer; try again soon", [])
         except MemoryPluginError as error:
             if error.status < 500:
-                return _failed("bad_request", error.message, [])
+                field = (error.details or {}).get("field")
+                reason = error.message.removeprefix(f"{field}: ")
+                details = [(field, reason)] if isinstance(field, str) else []
+                return _failed("bad_request", error.message, details)
             return _failed("unavailable", "the memory plugin does not answer; try again soon", [])
 
     async def search(self, caller: Caller, arguments: Any) -> dict[str, Any]:

@@ -15,6 +15,9 @@ from recall.injection import CLOSING, INTRODUCTION, OPENING, Format
 _BLOCK = re.compile(
     rf"{re.escape(OPENING)}.*?(?:{re.escape(CLOSING)}|\Z)", re.DOTALL | re.IGNORECASE
 )
+# What JSON can say and neither PostgreSQL nor UTF-8 can hold.
+_NUL = "\x00"
+_LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,14 @@ def read_turn(document: Document, format: Format, owner: str, session_id: str) -
         encoded = part.encode("utf-8", "surrogatepass")
         digest.update(len(encoded).to_bytes(8))
         digest.update(encoded)
-    return Turn(without_block(text), digest.digest())
+    return Turn(storable(without_block(text)), digest.digest())
+
+
+def storable(text: str) -> str:
+    """The text without NUL characters and lone surrogates, which no memory can hold."""
+    if text.isascii():
+        return text.replace(_NUL, " ")
+    return _LONE_SURROGATE.sub("\ufffd", text).replace(_NUL, " ")
 
 
 def without_block(text: str) -> str:

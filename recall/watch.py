@@ -19,6 +19,11 @@ from recall.configuration import Configuration, stored_configuration
 from recall.ledger import STATEMENTS
 
 _REST_SECONDS = 1.0
+# A look is slow if it takes three ticks, of a fifth of a request's time each. While this worker is
+# busy itself, its clock does not tick: that time is not the database's.
+_TICKS = 3
+_TICKS_IN_BUDGET = 5
+_SHORTEST_TICK = 0.05
 _MAX_KEYS = 10_000
 _MAX_OWNERS = 10_000
 
@@ -77,6 +82,8 @@ class Watch:
         self._waiting: list[_Asked] = []
         self._looking: asyncio.Task[None] | None = None
         self._down_until = 0.0
+        self._ticks = 0
+        self._clock: asyncio.TimerHandle | None = None
         self._configuration = Configuration()
         self._settings_version = 0
         self._keys: OrderedDict[bytes, tuple[int, KnownKey | None]] = OrderedDict()
@@ -103,9 +110,24 @@ class Watch:
         """Whether the database was unavailable a moment ago."""
         return asyncio.get_running_loop().time() < self._down_until
 
-    def suspect(self) -> None:
-        """Record a timeout, so that other requests do not wait for the database for a while."""
+    def timed_out(self) -> None:
+        """Record that a request ran out of time while it waited for a look.
+
+        If the database is slow, other requests do not wait for it for a while.
+        """
+        if self._looking is not None and self._ticks >= _TICKS:
+            self._rest()
+
+    def _rest(self) -> None:
         self._down_until = asyncio.get_running_loop().time() + _REST_SECONDS
+
+    def _tick(self, ticks: int = 0) -> None:
+        self._ticks = ticks
+        seconds = max(
+            _SHORTEST_TICK, self._configuration.retrievalBudgetMs / 1000 / _TICKS_IN_BUDGET
+        )
+        later = asyncio.get_running_loop().call_later
+        self._clock = later(seconds, self._tick, ticks + 1)
 
     async def configuration(self, glance: Glance | None = None) -> Configuration:
         """The current settings; raises `StoreUnavailable`."""
@@ -174,8 +196,10 @@ class Watch:
         try:
             while self._waiting:
                 asked, self._waiting = self._waiting, []
+                self._tick()
                 try:
                     await self._answer(asked)
+                    self._down_until = 0.0
                 except BaseException as error:
                     failure = (
                         error
@@ -187,7 +211,10 @@ class Watch:
                             one.answer.set_exception(failure)
                     if not isinstance(error, StoreUnavailable):
                         raise
-                    self.suspect()
+                    self._rest()
+                finally:
+                    if self._clock is not None:
+                        self._clock.cancel()
         finally:
             self._looking = None
 

@@ -180,7 +180,8 @@ _FUNCTION_WORDS: Final = frozenset(
 def query_words(query: str) -> list[str]:
     """The distinct words without function words, in order, at most 64."""
     words: dict[str, None] = {}
-    for word in WORD.findall(query.lower()):
+    for match in WORD.finditer(query.lower()):
+        word = match[0]
         if word in _FUNCTION_WORDS or (len(word) == 1 and _is_single_letter(word)):
             continue
         words[word] = None

@@ -16,18 +16,31 @@ function tell(text, bad = false) {
 document.addEventListener("click", () => { document.getElementById("message").hidden = true; }, true);
 
 async function ask(method, path, body) {
+  const text = await askText(method, path, body);
+  return text === "" ? {} : JSON.parse(text);
+}
+
+async function askText(method, path, body) {
   const options = { method, headers: {} };
   if (body !== undefined) {
     options.headers["content-type"] = "application/json";
     options.body = typeof body === "string" ? body : JSON.stringify(body);
   }
   const answer = await fetch(path, options);
-  const shown = await answer.json().catch(() => ({}));
+  const text = await answer.text();
   if (answer.status === 401) {
     location.assign(`/dashboard/login?next=${encodeURIComponent(location.pathname + location.search)}`);
   }
-  if (!answer.ok) throw new Error(shown.error ? shown.error.message : `error ${answer.status}`);
-  return shown;
+  if (!answer.ok) throw new Error(errorMessage(text) || `error ${answer.status}`);
+  return text;
+}
+
+function errorMessage(text) {
+  try {
+    return JSON.parse(text).error.message;
+  } catch {
+    return null; // not one of our errors
+  }
 }
 
 // An event handler that shows errors as a message.
@@ -163,9 +176,10 @@ async function bulkDelete() {
 }
 
 async function exportPage() {
-  const rows = all("memory-row").map((row) => ask("GET", `/api/memory/${row.dataset.id}`));
-  const memories = (await Promise.all(rows)).map((row) => row.memory);
-  save("memories.json", "application/json", JSON.stringify(memories, null, 2));
+  const rows = all("memory-row").map((row) => askText("GET", `/api/memory/${row.dataset.id}`));
+  // The text as it came: a browser would round large numbers.
+  const memories = (await Promise.all(rows)).map((row) => row.replace(/^\s*\{\s*"memory"\s*:|\}\s*$/g, ""));
+  save("memories.json", "application/json", `[\n${memories.join(",\n")}\n]\n`);
 }
 
 async function importFile(event) {

@@ -87,6 +87,38 @@ class TestLearning:
         assert told["metadata"]["source"] == "llm_response"
         assert told["metadata"]["speaker"] == "assistant"
 
+    @pytest.mark.parametrize("bad", ["\x00", "\ud800"], ids=["NUL", "surrogate"])
+    @pytest.mark.parametrize("stream", [False, True])
+    async def test_a_character_that_cannot_be_stored_loses_no_fact(
+        self,
+        chat: httpx.AsyncClient,
+        api: httpx.AsyncClient,
+        owner: str,
+        model: Model,
+        bad: str,
+        stream: bool,
+    ) -> None:
+        async def talk(_: Received, writer: asyncio.StreamWriter) -> None:
+            said = {"content": f"You prefer tea{bad} over coffee. You hate noise."}
+            if stream:
+                body = event({"choices": [{"index": 0, "delta": said}]}) + event("[DONE]")
+                writer.write(whole(body, "content-type: text/event-stream"))
+            else:
+                writer.write(whole(json.dumps({"choices": [{"message": said}]}).encode()))
+
+        model.respond = talk
+        text = f"I prefer kept things. I like bad{bad} things. I hate other things."
+        body = json.dumps(asking(PATHS[0], text, stream=stream))
+        await chat.post(PATHS[0], content=body)
+        rows = {row["key"] for row in await learned(api, owner, 5)}
+        assert rows == {
+            "preference:kept_things",
+            "preference:bad_things",
+            "preference:other_things",
+            "preference:tea_over_coffee",
+            "preference:noise",
+        }
+
     async def test_nothing_is_learned_from_what_failed_or_opted_out(
         self, chat: httpx.AsyncClient, api: httpx.AsyncClient, owner: str, model: Model
     ) -> None:

@@ -1,17 +1,18 @@
 """Retrieval by meaning with a scripted embedder; when it fails, words, and the reason."""
 
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
 import pytest
 
-from contract import MemoryClient
+from contract import EXTENSIONS, MemoryClient
+from contract.scalars import Extension
 from harness.example import create_app
 from language.embedder import Embedder
-from recall.retrieval import Resolution, RetrievalConfig, Retrieved, retrieve
+from recall.retrieval import NEAREST, Resolution, RetrievalConfig, Retrieved, retrieve
 from recall.store import MemoryStore
 from tests.integration.language.scripted import Scripted, scripted
 from tests.waiting import SECONDS
@@ -27,8 +28,11 @@ def directions(body: Any) -> object:
 
 
 @asynccontextmanager
-async def recall_with(server: Scripted) -> AsyncIterator[MemoryStore]:
-    client = MemoryClient("http://plugin", timeout=60, transport=httpx.ASGITransport(create_app()))
+async def recall_with(
+    server: Scripted, extensions: Collection[Extension] = EXTENSIONS
+) -> AsyncIterator[MemoryStore]:
+    plugin = httpx.ASGITransport(create_app(extensions=extensions))
+    client = MemoryClient("http://plugin", timeout=60, transport=plugin)
     embedder = Embedder(server.url, "some-model", timeout=SECONDS)
     try:
         yield MemoryStore(client, embedder=embedder)
@@ -86,6 +90,64 @@ async def test_a_slow_embedder_is_left_out() -> None:
         done.set()
     assert [it.content for it in found.memories] == ["We drink tea"]
     assert found.resolution == fell_back("the embedder did not answer in time")
+
+
+async def test_vectors_of_another_model_are_not_compared() -> None:
+    with scripted(directions) as server:
+        async with recall_with(server) as store:
+            await store.create(OWNER, "tea", "We drink tea")
+            store.embedder = Embedder(server.url, "another", timeout=SECONDS)
+            try:
+                found = await ask(store, "drinking something")
+            finally:
+                await store.embedder.aclose()
+    assert found.memories == []
+    reason = "no memory has a vector of this model"
+    assert found.resolution == Resolution("semantic", "remote", "another", reason)
+
+
+@pytest.mark.parametrize("extensions", [EXTENSIONS, ["batch", "list", "get"]])
+async def test_vectors_of_another_model_do_not_hide_those_of_this_one(
+    extensions: Collection[Extension],
+) -> None:
+    with scripted(directions) as server:
+        async with recall_with(server, extensions) as store:
+            old = store.embedder
+            for number in range(NEAREST + 5):
+                await store.create(OWNER, f"old-{number}", f"We drink tea {number}")
+            store.embedder = Embedder(server.url, "another", timeout=SECONDS)
+            try:
+                await store.create(OWNER, "new", "We drink on the ship")
+                found = await ask(store, "drinking something")
+            finally:
+                await store.embedder.aclose()
+                store.embedder = old
+    assert [it.key for it in found.memories] == ["new"]
+    assert found.resolution.fallback_reason is None
+
+
+async def test_an_embedder_that_is_removed_meanwhile_is_used_to_the_end() -> None:
+    opened: list[MemoryStore] = []
+
+    def last(body: Any) -> object:
+        for store in opened:
+            store.embedder = None
+        return directions(body)
+
+    with scripted(last) as server:
+        async with recall_with(server) as store:
+            embedder = store.embedder
+            tea = await store.create(OWNER, "tea", "We drink tea")
+            opened.append(store)
+            made = await store.create(OWNER, "milk", "We drink milk")
+            assert store.embedder is None
+            store.embedder = embedder
+            await store.touch(tea)
+            # Without an embedder, there is no vector to add, and none is taken away.
+            await store.touch(made)
+            kept = [await store.get(it.id, api_key_id=OWNER) for it in (tea, made)]
+    assert made.embedded_with == "some-model"
+    assert [it and it.embedded_with for it in kept] == ["some-model", "some-model"]
 
 
 async def test_the_settings_name_the_embedder(api: httpx.AsyncClient, owner: str) -> None:

@@ -245,6 +245,8 @@ class TestHeaders:
             {"x-memory-skip": "inject"},
             {"x-memory-skip": "extract, inject"},
             {"x-memory-skip": "whatever"},
+            {"x-memory-skip": ","},
+            {"x-memory-skip": ", ,"},
             {"x-omniroute-no-memory": "true"},
             {"x-omniroute-no-memory": "1"},
             {"x-omniroute-no-memory": "YES"},
@@ -263,17 +265,37 @@ class TestHeaders:
         assert answer.headers["x-memory-injected"] == "0"
         assert model.last.json == ASK
 
-    @pytest.mark.parametrize("header", [{"x-memory-skip": "extract"}, {"x-memory-skip": ""}])
+    @pytest.mark.parametrize("skip", ["extract", "extract,", ""])
     async def test_other_header_values_do_not_opt_out(
         self,
         chat: httpx.AsyncClient,
         api: httpx.AsyncClient,
         owner: str,
-        header: dict[str, str],
+        skip: str,
     ) -> None:
         await remember(api, owner)
-        answer = await chat.post("/v1/chat/completions", json=ASK, headers=header)
+        headers = {"x-memory-skip": skip}
+        answer = await chat.post("/v1/chat/completions", json=ASK, headers=headers)
         assert answer.headers["x-memory-injected"] == "1"
+
+    async def test_what_is_reported_of_memory_is_ours_only(
+        self, chat: httpx.AsyncClient, api: httpx.AsyncClient, model: Model, owner: str
+    ) -> None:
+        theirs = ("X-Memory-Injected: 99", "x-memory-tokens: 99", "x-memory-error: theirs")
+
+        async def report(_: Received, writer: asyncio.StreamWriter) -> None:
+            writer.write(whole(b"{}", "content-type: application/json", *theirs))
+
+        model.respond = report
+        await remember(api, owner)
+        answer = await chat.post("/v1/chat/completions", json=ASK)
+        assert answer.headers.get_list("x-memory-injected") == ["1"]
+        assert len(answer.headers.get_list("x-memory-tokens")) == 1
+        assert answer.headers["x-memory-tokens"] != "99"
+        assert "x-memory-error" not in answer.headers
+        # Without memory there is nothing of ours to report, and the answer passes as it is.
+        passed = await chat.get("/v1/models")
+        assert passed.headers["x-memory-injected"] == "99"
 
     async def test_headers_of_ours_never_go_upstream(
         self, chat: httpx.AsyncClient, model: Model

@@ -269,11 +269,13 @@ class TestAuto:
         assert not self.is_tail({"messages": messages})
 
 
-@pytest.mark.parametrize("where", ["user", "system", "tools"])
+@pytest.mark.parametrize("where", ["user", "system", "tools", "key"])
 def test_a_request_with_a_block_gets_no_second_one(where: str) -> None:
     request: dict[str, Any] = {"messages": [{"role": "user", "content": "hi"}]}
     if where == "tools":
         request["tools"] = [{"function": {"description": BLOCK}}]
+    elif where == "key":
+        request["metadata"] = {"notes": [{f"see {BLOCK}": 1}]}
     else:
         request["messages"].append({"role": where, "content": f"see {BLOCK}"})
     assert injected(request) == request

@@ -1,5 +1,6 @@
 """Answers of a plugin become memories, quickly where they have the usual form."""
 
+import json
 from typing import Any
 
 import orjson
@@ -176,3 +177,18 @@ def test_a_reader_drops_rows_that_it_has_no_room_for() -> None:
     last = reader.read(_body(rows[-1]), _OWNERS).candidates[0]
     assert reader.read(_body(rows[-1]), _OWNERS).candidates[0] is last
     assert reader.read(_body(rows[0]), _OWNERS).candidates[0] is not first
+
+
+@pytest.mark.parametrize("number", [2**63 - 1, 2**64 - 1, 2**64, -(2**63) - 1, 10**30])
+def test_a_number_of_any_size_is_read_as_it_is(number: int) -> None:
+    note = {**_row()["propagation"], "metadata": {"n": number}}
+    large, small = _row(propagation=note), _row(id=_OTHER_ID)
+    for rows in ((large, small), (small, large), (large,)):
+        # Not orjson, which writes no such number.
+        bodies = [json.dumps({"memories": rows}, separators=(",", ":")).encode()]
+        bodies.append(json.dumps({"memories": rows}).encode())
+        for body in bodies:
+            found = Reader().read(body, _OWNERS)
+            metadata = [one.metadata for one in found.memories]
+            assert metadata == [row["propagation"]["metadata"] for row in rows]
+            assert found.scores == [0.5] * len(rows)
