@@ -90,7 +90,7 @@ async def test_a_bad_name_in_the_path_is_400_and_names_it(
 async def test_an_encoded_slash_belongs_to_the_name_whatever_the_method(
     plain: httpx.AsyncClient,
 ) -> None:
-    for method in ("GET", "POST", "PUT"):
+    for method in ("GET", "POST"):
         answer = await plain.request(method, "/v1/namespaces/a:b%2Fmemories", json=WRITE)
         assert refused(answer).startswith(("name:", "path:"))
 
