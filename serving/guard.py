@@ -65,8 +65,8 @@ def application(
     """The routes behind a guard.
 
     `limits` are body limits of single endpoints; other methods of their path keep `max_body`.
-    `open_paths` need no token. `middleware` is inside the guard. `by_raw_path` routes by the path as
-    it was sent: an encoded slash does not split a segment.
+    `open_paths` need no token. `middleware` is inside the guard. `by_raw_path` routes by the path
+    as it was sent: an encoded slash does not split a segment.
     """
     for route in routes:
         _match_exactly(route)
