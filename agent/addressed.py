@@ -5,7 +5,8 @@ a fact about a person that happens to use the same words must pass.
 """
 
 import re
-import unicodedata
+
+from agent.lookalikes import as_latin
 
 _DROP = r"(?:ignore|disregard|forget|override|bypass|discard)"
 _FILLER = r"(?: (?:all|any|every|each|of|the|your|my|our|these|those|and|or))*"
@@ -18,8 +19,16 @@ _MAY = r"(?:must|should|shall|may|can|will|are)"
 _TELL = r"(?:tell|inform|mention|reveal|disclose|warn|notify|alert|admit)"
 _IT = r"(?: (?:it|this|that|these|anything|any|of|about|to))*"
 _USER = r"the (?:user|human)\b(?!'s)"
+_SHOW = (
+    r"(?:reveal|disclose|expose|leak|print|show|display|output|repeat|recite|quote|share|send|give"
+    r"|tell|summari[sz]e|translate)"
+)
+_FILLER_OF_SHOW = r"(?: (?:me|us|out|all|of))*"
+_WHOLE = r"(?: (?:full|entire|whole|exact|own))*"
+_OWN = r"(?:system|developer|initial|original|hidden|secret|internal)"
+_SPEAKER = r"(?:system|user|human|assistant|instructions?|response)"
 
-# Matched against lower case, with single spaces.
+# Matched against plain Latin letters in lower case, with single spaces.
 _PATTERNS = {
     "it tells the assistant to drop its instructions": (
         rf"\b{_DROP}{_FILLER} {_EARLIER}(?: (?:system|user|developer))? {_ORDERS}\b",
@@ -40,6 +49,13 @@ _PATTERNS = {
         r"<</?sys>>",
         r"</?(?:start|end)_of_turn>",
         r"</?(?:system|assistant|tool_call|function_call)>",
+        # The first is also a type parameter, as in List<S>.
+        r"(?<!\w)<s>|</s>|<[be]os>",
+        rf"#{{3,}} ?{_SPEAKER} ?:",
+        r"(?m)^(?:[>#][># ]*)?[*_]{0,3}human[*_]{0,3} ?:",
+    ),
+    "it asks for the instructions of the assistant": (
+        rf"\b{_SHOW}{_FILLER_OF_SHOW} your{_WHOLE} (?:(?:{_OWN} )+{_ORDERS}|prompt)\b",
     ),
     "it looks like a system prompt": (
         r"\bsystem (?:prompt|instructions?) ?:",
@@ -59,9 +75,11 @@ _BETWEEN_WORDS = re.compile(r"[\s*`\"“”_~]+")
 
 def addresses_the_model(text: str) -> str | None:
     """Why this text may not be in a memory file; None if it may."""
-    folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
-    # Twice, because template tokens contain underscores, which are otherwise markup.
-    forms = (_BETWEEN_WORDS.sub(" ", folded), " ".join(folded.split()))
+    folded = as_latin(text).replace("’", "'")
+    # Line by line, because a turn begins a line; with underscores, because template tokens contain
+    # them; and without, because they are also markup.
+    lines = "\n".join(" ".join(line.split()) for line in folded.splitlines())
+    forms = (lines, " ".join(folded.split()), _BETWEEN_WORDS.sub(" ", folded))
     for reason, pattern in _COMPILED:
         if any(pattern.search(form) for form in forms):
             return reason

@@ -4,30 +4,13 @@ import fcntl
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from agent.errors import CuratedMemoryError
 
-SEPARATOR = "§"
 _PATIENCE = 30.0  # seconds; a change takes milliseconds, unless its process is stopped
-
-
-def split(text: str) -> list[str]:
-    """The entries of a file, without the blank lines around them."""
-    parts: list[list[str]] = [[]]
-    # Some editors start a file with U+FEFF, which is not part of an entry.
-    for line in text.removeprefix("\ufeff").split("\n"):
-        if line.strip() == SEPARATOR:
-            parts.append([])
-        else:
-            parts[-1].append(line)
-    return [entry for entry in ("\n".join(part).strip() for part in parts) if entry]
-
-
-def join(entries: Sequence[str]) -> str:
-    return f"\n{SEPARATOR}\n".join(entries)
 
 
 class MemoryFile:

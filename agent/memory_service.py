@@ -4,9 +4,9 @@ import logging
 from dataclasses import dataclass
 
 from agent.addressed import addresses_the_model
+from agent.entries import join
 from agent.errors import CuratedMemoryError
 from agent.hidden_text import visible
-from agent.memory_file import join
 from agent.memory_store import MemoryStore
 
 logger = logging.getLogger("agent")

@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from agent.addressed import addresses_the_model
+from agent.entries import SEPARATOR, added, removed, replaced, split
 from agent.errors import CuratedMemoryError, CuratedMemoryFull
 from agent.hidden_text import visible
-from agent.memory_file import SEPARATOR, MemoryFile, join, split
+from agent.memory_file import MemoryFile
 
 TARGETS = ("memory", "user")
 
@@ -40,8 +41,8 @@ class MemoryStore:
         """Append an entry, unless it already exists."""
         content = _acceptable(content)
 
-        def add(entries: list[str]) -> list[str]:
-            return entries if _has(entries, content) else [*entries, content]
+        def add(text: str) -> str:
+            return text if _has(split(text), content) else added(text, content)
 
         self._change(target, add)
 
@@ -49,33 +50,26 @@ class MemoryStore:
         """Replace the one entry that contains `old_text` with `content`."""
         content = _acceptable(content)
 
-        def replace(entries: list[str]) -> list[str]:
+        def replace(text: str) -> str:
+            entries = split(text)
             at = _only(entries, old_text)
-            others = entries[:at], entries[at + 1 :]
-            if _has([*others[0], *others[1]], content):
-                return [*others[0], *others[1]]
-            return [*others[0], content, *others[1]]
+            if _has([*entries[:at], *entries[at + 1 :]], content):
+                return removed(text, at)
+            return replaced(text, at, content)
 
         self._change(target, replace)
 
     def remove(self, target: str, old_text: str) -> None:
         """Remove the one entry that contains `old_text`."""
+        self._change(target, lambda text: removed(text, _only(split(text), old_text)))
 
-        def remove(entries: list[str]) -> list[str]:
-            at = _only(entries, old_text)
-            return [*entries[:at], *entries[at + 1 :]]
-
-        self._change(target, remove)
-
-    def _change(self, target: str, change: Callable[[list[str]], list[str]]) -> None:
+    def _change(self, target: str, change: Callable[[str], str]) -> None:
         limit = self.limit(target)
 
         def rewrite(old: str) -> str | None:
-            entries = split(old)
-            changed = change(entries)
-            if changed == entries:
+            new = change(old)
+            if new == old:
                 return None
-            new = join(changed)
             # A file that is already too long may become shorter step by step.
             if len(new) > limit and len(new) >= len(old):
                 raise CuratedMemoryFull(

@@ -129,7 +129,7 @@ def create_app(settings: Settings, client: MemoryClient | None = None) -> Starle
         metrics=metrics,
         answer=answer,
         max_body=MAX_BODY,
-        limits={"/resources": MAX_JSON},
+        limits={("POST", "/resources"): MAX_JSON},
         lifespan=lifespan,
     )
 

@@ -7,7 +7,6 @@ from urllib.parse import unquote_to_bytes
 
 import orjson
 from starlette.datastructures import FormData, UploadFile
-from starlette.formparsers import MultiPartException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Scope
@@ -29,6 +28,7 @@ from gateway.document import openapi
 from gateway.errors import BadRequest, Forbidden, NotFound, TooLarge, Unauthorized, Unavailable
 from gateway.export import Export
 from gateway.flush import Flush
+from gateway.forms import read_form
 from gateway.kinds import charset_of
 from gateway.memories import Memories
 from gateway.messages import Messages
@@ -42,7 +42,6 @@ from postgres.database import Database
 from serving.body import limited
 
 VERSION = "1.0.0"
-_MOST_FORM_FIELDS = 20
 
 Arguments = ParamSpec("Arguments")
 Asked = TypeVar("Asked")
@@ -229,12 +228,7 @@ class Endpoints:
 
     async def _upload_form(self, request: Request) -> Response:
         receive = limited(request.scope["headers"], request.receive, MAX_FORM)
-        try:
-            form = await Request(request.scope, receive).form(
-                max_files=1, max_fields=_MOST_FORM_FIELDS
-            )
-        except MultiPartException as error:
-            raise BadRequest.about("form", str(error.message)) from None
+        form = await read_form(Request(request.scope, receive))
         try:
             fields = _fields(form)
             files = form.getlist("file")

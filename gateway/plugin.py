@@ -150,8 +150,19 @@ class Plugin:
         """Whether the plugin supports text search."""
         return await self._understands("fts")
 
+    async def memories(self, namespaces: Sequence[str]) -> list[Found]:
+        """All memories, in any order; of a plugin that cannot list them, the newest ones."""
+        if not await self._client.supports("list"):
+            return await self.newest(namespaces)
+        parts = groups(namespaces, self._most_namespaces)
+        return [it for names in parts for it in await self._list_group(names)]
+
     async def newest(self, namespaces: Sequence[str]) -> list[Found]:
-        """The newest memories of each namespace, as many as a plugin without extensions returns."""
+        """The newest memories of each namespace, as many as a plugin without extensions returns.
+
+        No query is sent: a plugin without text search ignores it, and one that filters by it in
+        some way of its own would leave out memories that match.
+        """
         gate = asyncio.Semaphore(_SEARCHES_AT_ONCE)
 
         async def look(name: str) -> list[Found]:
@@ -274,12 +285,27 @@ class Plugin:
         except BadRequest:
             if len(names) == 1:
                 raise
-        # Too many names for this plugin, in number or in bytes: remember a lower limit.
-        self._most_namespaces = min(self._most_namespaces, max(1, len(names) // 2))
         found = []
-        for part in groups(names, self._most_namespaces):
+        for part in self._fewer(names):
             found += await self._search_group(part, query, embedding, limit)
         return found
+
+    async def _list_group(self, names: Sequence[str]) -> list[Found]:
+        try:
+            listed = self._client.list_memories(names)
+            return [Found(str(it.id), it.content, 0.0) async for it in listed]
+        except BadRequest:
+            if len(names) == 1:
+                raise
+        return [it for part in self._fewer(names) for it in await self._list_group(part)]
+
+    def _fewer(self, names: Sequence[str]) -> list[Sequence[str]]:
+        """Smaller groups of names that the plugin refused, too many in number or in bytes.
+
+        Remembers the lower limit.
+        """
+        self._most_namespaces = min(self._most_namespaces, max(1, len(names) // 2))
+        return groups(names, self._most_namespaces)
 
 
 def read_found(body: bytes) -> list[Found]:

@@ -22,6 +22,7 @@ _SPARE = 2
 _QUERY_BEGIN = 600
 _QUERY_END = 200
 _WORD = re.compile(r"\w+")
+_PART_OF_WORD = 0.5
 
 
 class _Ranked(NamedTuple):
@@ -87,7 +88,7 @@ class Search:
         if not names:
             return await self._describe(asked, [])
         if not await self._plugin.searches_words():
-            found = rank_by_words(await self._plugin.newest(names), query)
+            found = rank_by_words(await self._plugin.memories(names), query)
             return await self._describe(asked, found)
         embedding = await self._models.embed_query(query)
         limit = min(MAX_LIMIT, top_k + _SPARE)
@@ -169,9 +170,9 @@ def rank_by_words(memories: Iterable[Found], query: str) -> list[Found]:
         text = memory.text.casefold()
         shared = words & set(_WORD.findall(text))
         score = len(shared) / len(words) if words else 0.0
-        # Scripts without spaces, and queries without words.
+        # Scripts without spaces, and queries without words. A whole word counts for more.
         if not score and query.casefold() in text:
-            score = 1.0
+            score = _PART_OF_WORD / max(1, len(words))
         if score:
             found.append(memory._replace(score=score))
     return found

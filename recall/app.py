@@ -106,7 +106,7 @@ def create_app(settings: Settings) -> ASGIApp:
         metrics=metrics,
         answer=answer,
         max_body=MAX_BODY,
-        limits={"/api/memory/import": settings.max_body},
+        limits={("POST", "/api/memory/import"): settings.max_body},
         lifespan=lifespan,
         middleware=[Middleware(Gate, worker)],
     )

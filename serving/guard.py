@@ -6,6 +6,7 @@ router in place of Starlette's own layers for errors.
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, lru_cache
 from time import perf_counter
@@ -33,6 +34,9 @@ answers. What it has None for is a failure: it is logged, and asked for once mor
 with the status 500.
 """
 
+Endpoint = tuple[str, str]
+"""A method, and a path as the route has it."""
+
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _NOWHERE = "none"
 _CLIENT_GONE = 499
@@ -51,7 +55,7 @@ def application(
     metrics: Metrics,
     answer: Answer,
     max_body: int,
-    limits: Mapping[str, int] | None = None,
+    limits: Mapping[Endpoint, int] | None = None,
     token: str | None = None,
     open_paths: Collection[str] = (),
     lifespan: Lifespan[Starlette] | None = None,
@@ -60,10 +64,12 @@ def application(
 ) -> Starlette:
     """The routes behind a guard.
 
-    `limits` are body limits of single routes, by their path as the route has it. `open_paths` need
-    no token. `middleware` is inside the guard. `by_raw_path` routes by the path as it was sent: an
-    encoded slash does not split a segment.
+    `limits` are body limits of single endpoints; other methods of their path keep `max_body`.
+    `open_paths` need no token. `middleware` is inside the guard. `by_raw_path` routes by the path
+    as it was sent: an encoded slash does not split a segment.
     """
+    for route in routes:
+        _match_exactly(route)
     app = Starlette(routes=routes, lifespan=lifespan)
     app.router.redirect_slashes = False
     inner: ASGIApp = app.router
@@ -94,7 +100,7 @@ class Guard:
         metrics: Metrics,
         answer: Answer,
         max_body: int,
-        limits: Mapping[str, int],
+        limits: Mapping[Endpoint, int],
         token: str | None,
         open_paths: Collection[str],
         by_raw_path: bool,
@@ -166,7 +172,7 @@ class Guard:
                 code="unauthorized",
                 headers={"www-authenticate": "Bearer"},
             )
-        limit = self._limits.get(route or _NOWHERE, self._max_body)
+        limit = self._limits.get((scope["method"], route or _NOWHERE), self._max_body)
         return limited(scope["headers"], receive, limit)
 
     async def _refuse(
@@ -217,6 +223,13 @@ class Guard:
                     found = endpoint, {**child_scope, "router": self._app}
                 return getattr(route, "path", None), methods, found
         return first, methods, None
+
+
+def _match_exactly(route: BaseRoute) -> None:
+    """A newline is a character like any other: part of a parameter, and not the end of a path."""
+    if isinstance(route, Route):
+        pattern = route.path_regex.pattern.removesuffix("$")
+        route.path_regex = re.compile(rf"{pattern}\Z", re.DOTALL)
 
 
 def _as_refusal(error: Exception, methods: set[str]) -> Exception:

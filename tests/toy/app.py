@@ -134,7 +134,7 @@ def create_app(settings: Settings) -> Starlette:
         metrics=metrics,
         answer=answer,
         max_body=settings.max_body,
-        limits={"/upload": settings.max_upload},
+        limits={("POST", "/upload"): settings.max_upload},
         token=settings.token,
         open_paths=["/health"],
         lifespan=lifespan,

@@ -134,9 +134,14 @@ def test_a_stream_that_does_not_end_at_a_stop_is_cut(database: str) -> None:
 
 
 def test_a_body_that_is_too_large_is_refused_before_it_is_read(toy: Running) -> None:
-    for path, limit in (("/notes", 64 * 1024), ("/upload", 4 * 2**20)):
+    small, large = 64 * 1024, 4 * 2**20
+    for to, limit in (
+        ("POST /notes", small),
+        ("POST /upload", large),
+        ("PUT /upload", small),
+    ):
         with connected(toy) as client:
-            head = f"POST {path} HTTP/1.1\r\nhost: toy\r\ncontent-length: {limit + 1}\r\n\r\n"
+            head = f"{to} HTTP/1.1\r\nhost: toy\r\ncontent-length: {limit + 1}\r\n\r\n"
             client.sendall(head.encode())  # and not a byte of the body
             assert read_until(client, b"body_too_large").startswith(b"HTTP/1.1 413")
 

@@ -1,6 +1,7 @@
 """The provider against a scripted server that speaks the OpenAI chat format."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import openai
@@ -17,6 +18,7 @@ from agent import (
     ProviderError,
     ProviderReply,
     ToolCall,
+    ToolRegistry,
 )
 from tests.integration.agent import trickle
 from tests.integration.agent.trickle import speaking
@@ -157,6 +159,35 @@ async def test_arguments_that_are_not_an_object_are_reported_to_the_model(
         "success": False,
         "error": "The arguments must be a JSON object.",
     }
+
+
+class Ping:
+    """A tool that needs no arguments."""
+
+    name = "ping"
+    description = "Answers."
+    parameters: Mapping[str, Any] = {"type": "object", "properties": {}}
+
+    def __init__(self) -> None:
+        self.runs = 0
+
+    async def run(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        self.runs += 1
+        return {"success": True, "got": dict(arguments)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "runs"), [("{bad", 0), ("[1]", 0), ('"x"', 0), ("{}", 1), ("", 1), (None, 1)]
+)
+async def test_a_tool_without_arguments_does_not_run_with_unreadable_ones(
+    server: Stub, arguments: Any, runs: int
+) -> None:
+    body = {"choices": [{"message": {"tool_calls": [call("a", "ping", arguments)]}}]}
+    [made] = (await reply(server, body)).tool_calls
+    ping, tools = Ping(), ToolRegistry()
+    tools.register(ping)
+    told = json.loads(await tools.call(made.name, made.arguments))
+    assert (ping.runs, told["success"]) == (runs, bool(runs))
 
 
 async def test_a_text_in_parts(server: Stub) -> None:

@@ -208,7 +208,9 @@ async def test_ruling_26_a_body_that_is_not_an_object_is_refused(ann: Person, bo
     checked(await ann.http.post("/memories/search", content=body, auth=ann.basic), 400)
 
 
-@pytest.mark.parametrize("name", ["x", "", "018f3c2e", "018f3c2e7c4b7d5a9b1e2f6a4c8d0e11x", "%00"])
+@pytest.mark.parametrize(
+    "name", ["x", "", "018f3c2e", "018f3c2e7c4b7d5a9b1e2f6a4c8d0e11x", "%00", "%0A"]
+)
 async def test_ruling_26_a_bad_uuid_is_refused(ann: Person, name: str) -> None:
     for answer in (await ann.delete(f"/memories/{name}"), await ann.patch(name, "x")):
         checked(answer, 400 if name else 404)
@@ -227,7 +229,7 @@ async def test_ruling_26_a_made_up_cursor_is_refused(ann: Person, content: bytes
     assert "cursor" in checked(await ann.get("/resources", cursor=cursor), 400)["message"]
 
 
-@pytest.mark.parametrize("name", ["%00", "x%00", "r_%00", "%FF", "r_1"])
+@pytest.mark.parametrize("name", ["%00", "x%00", "r_%00", "%FF", "r_1", "x%0A", "%0Ax"])
 async def test_ruling_26_an_id_in_a_path_that_cannot_exist_is_not_found(
     gateway: Gateway, ann: Person, name: str
 ) -> None:
@@ -242,6 +244,14 @@ async def test_ruling_26_a_session_in_a_path_is_utf_8(ann: Person) -> None:
     for name in ("%FF", "%ED%A0%80"):
         assert "session_id" in checked(await ann.delete(f"/sessions/{name}"), 400)["message"]
     assert (await ann.delete("/sessions/%EF%BF%BD")).status_code == 204
+
+
+@pytest.mark.parametrize(
+    "name", ["a%0Ab", "%0A", "a%0A", "a%0D", "%00", "%7F", "%20", "%C2%85", ""]
+)
+async def test_ruling_26_a_session_in_a_path_is_a_valid_name(ann: Person, name: str) -> None:
+    refusal = checked(await ann.delete(f"/sessions/{name}"), 400)
+    assert refusal["details"]["field"] == "session_id"
 
 
 @pytest.mark.parametrize("user_id", ["", ".", "..", "a b", "a/b", "é", "x" * 129, None, 5, "a\x00"])
@@ -263,6 +273,8 @@ async def test_ruling_26_unknown_fields_and_nulls_are_ignored(ann: Person) -> No
     [
         ("GET", "/nothing", 404),
         ("GET", "/", 404),
+        ("GET", "/health%0A", 404),
+        ("POST", "/users%0A", 404),
         ("GET", "/memories/search", 405),
         ("PUT", "/memories/add", 405),
         ("DELETE", "/users", 405),
@@ -308,6 +320,13 @@ async def test_ruling_28_large_bodies_are_refused_before_they_are_read(ann: Pers
         read = 0
         checked(await ann.http.post(path, content=endless()), 413)
         assert read <= limit + 2 * 65_536
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+async def test_ruling_28_only_an_upload_may_be_larger_than_8_mib(ann: Person, method: str) -> None:
+    stated = {"Content-Length": str(8 * 2**20 + 1)}
+    answer = await ann.http.request(method, "/resources", content=b"", headers=stated)
+    assert checked(answer, 413)["code"] == "too_large"
 
 
 async def test_ruling_28_a_form_is_limited_to_a_file_and_its_fields(ann: Person) -> None:

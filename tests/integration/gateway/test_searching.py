@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from contract import CAPABILITIES, Capability
+from contract import CAPABILITIES, Capability, Extension
 from tests.integration.gateway import people
 from tests.integration.gateway.people import Gateway, Person, checked, message, turn
 from tests.integration.gateway.plugin import Switchboard, switchboard
@@ -215,6 +215,42 @@ async def test_a_minimal_plugin_serves_the_whole_api(
         assert board.texts(ann.user_id) == ["User: My ship is red\nAssistant: Noted."]
         assert (await ann.delete(f"/users/{ann.user_id}")).status_code == 204
         assert board.texts(ann.user_id) == []
+
+
+LISTS: tuple[Extension, ...] = ("list",)
+
+
+@pytest.mark.parametrize("extensions", [(), LISTS])
+async def test_without_text_search_a_whole_word_comes_before_a_part_of_one(
+    store: str, extensions: tuple[Extension, ...]
+) -> None:
+    async with people.gateway(store, switchboard((), extensions).client()) as gateway:
+        ann = await gateway.person()
+        await ann.say(
+            "chat:1", *(f"number{number}" for number in (5, *range(50, 60))), "green number5x"
+        )
+        first, *others = await ann.texts("number5", top_k=5)
+        assert first.startswith("User: number5\n")
+        assert len(others) == 4
+        first, *_ = await ann.texts("green number5")
+        assert first.startswith("User: green number5x")
+
+
+async def test_without_text_search_every_memory_is_found_if_the_plugin_lists_them(
+    store: str,
+) -> None:
+    board = switchboard((), LISTS)
+    # It takes a few namespaces at a time, and does not say how many.
+    board.refuses = lambda body: body.count("custom:gw:") > 7
+    async with people.gateway(store, board.client()) as gateway:
+        ann = await gateway.person()
+        turns = [one for number in range(150) for one in turn(f"tea number{number}")]
+        await ann.add("chat:long", *turns)
+        await ann.flush("chat:long")
+        for number in range(20):
+            await ann.say(f"chat:{number}", f"coffee number{number}")
+        for word in ("tea number0", "tea number149", "coffee number0", "coffee number19"):
+            assert (await ann.texts(word))[0].startswith(f"User: {word}\n")
 
 
 async def test_a_plugin_that_is_down_is_reported(ann: Person, plugin: Switchboard) -> None:

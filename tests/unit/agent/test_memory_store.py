@@ -199,6 +199,69 @@ def test_what_people_wrote_meanwhile_stays(store: MemoryStore, memory: Path) -> 
     assert text == "# By hand\r\n\r\n  indented\n§\nFrom the agent.\n§\nOne more."
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("custom   spacing  \n\n§", "custom   spacing  \n\n§\nNew."),
+        ("custom   spacing  \n\n", "custom   spacing  \n\n§\nNew."),
+        ("\n\n  a\t\n § \n\n\nb\n\n\n§\n\n", "\n\n  a\t\n § \n\n\nb\n\n\n§\n\nNew."),
+        ("§\n§\na", "§\n§\na\n§\nNew."),
+        ("\ufeffa\r\n§\r\nb\r\n", "\ufeffa\r\n§\r\nb\r\n§\nNew."),
+        ("a\n§ ", "a\n§ \nNew."),
+        ("\n \n", "New."),
+        ("\ufeff", "New."),
+    ],
+)
+def test_an_addition_leaves_the_rest_of_the_file_as_it_is(
+    store: MemoryStore, memory: Path, before: str, after: str
+) -> None:
+    memory.write_bytes(before.encode())
+    entries = store.entries("memory")
+    store.add("memory", "New.")
+    assert memory.read_bytes().decode() == after
+    assert store.entries("memory") == [*entries, "New."]
+
+
+BY_HAND = "\ufeff\n  one  \n\n§\r\n\ttwo\r\n\r\n § \n\nthree  \n"
+
+
+@pytest.mark.parametrize(
+    ("old_text", "after"),
+    [
+        ("one", "\ufeff\n  New.  \n\n§\r\n\ttwo\r\n\r\n § \n\nthree  \n"),
+        ("two", "\ufeff\n  one  \n\n§\r\n\tNew.\r\n\r\n § \n\nthree  \n"),
+        ("three", "\ufeff\n  one  \n\n§\r\n\ttwo\r\n\r\n § \n\nNew.  \n"),
+    ],
+)
+def test_a_replacement_leaves_the_rest_of_the_file_as_it_is(
+    store: MemoryStore, memory: Path, old_text: str, after: str
+) -> None:
+    memory.write_bytes(BY_HAND.encode())
+    store.replace("memory", old_text, "New.")
+    assert memory.read_bytes().decode() == after
+
+
+@pytest.mark.parametrize(
+    ("before", "old_text", "after"),
+    [
+        (BY_HAND, "one", "\ufeff\ttwo\r\n\r\n § \n\nthree  \n"),
+        (BY_HAND, "two", "\ufeff\n  one  \n\n§\r\n\nthree  \n"),
+        (BY_HAND, "three", "\ufeff\n  one  \n\n§\r\n\ttwo\r\n\r\n"),
+        ("a  \n§\nb", "b", "a  "),
+        ("a  \n§\nb\n", "b", "a  \n"),
+        ("§\na\n§\n", "a", ""),
+    ],
+)
+def test_a_removal_leaves_the_rest_of_the_file_as_it_is(
+    store: MemoryStore, memory: Path, before: str, old_text: str, after: str
+) -> None:
+    memory.write_bytes(before.encode())
+    entries = store.entries("memory")
+    store.remove("memory", old_text)
+    assert memory.read_bytes().decode() == after
+    assert store.entries("memory") == [it for it in entries if it != old_text]
+
+
 def test_a_file_that_is_not_utf8_is_left_alone(store: MemoryStore, memory: Path) -> None:
     memory.write_bytes(b"caf\xe9 au lait\n\xc2\xa7\ntea")
     changes: list[Change] = [
