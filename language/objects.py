@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from language.redaction import REDACTED
+from language.assignments import REDACTED
 from language.sentences import ends_sentence
 from language.words import words
 

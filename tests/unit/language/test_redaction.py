@@ -1,6 +1,9 @@
 """Secrets are removed from a text, everything else stays: a table of both, and linear time."""
 
+import base64
+import random
 import re
+from uuid import UUID
 
 import pytest
 
@@ -45,6 +48,34 @@ def test_all_secrets_in_one_text_are_found() -> None:
     assert redact(text)[0] == expected
 
 
+@pytest.mark.parametrize("after", ["", "-", "_", "x", "Z", "7", ".", "*", "é", "。", "uk_", "eyJ"])
+@pytest.mark.parametrize(
+    "before", ["", "-", "_", "x", "K", "7", "é", "ghp_", "sk-", "disk-", "xoxb-", "uk_", "eyJ"]
+)
+def test_no_part_of_our_own_keys_stays_whatever_they_are_glued_to(before: str, after: str) -> None:
+    made = random.Random(before + after)
+    for prefix, size in [("uk_", 32), ("mr_", 30)] * 20:
+        key = prefix + base64.urlsafe_b64encode(made.randbytes(size)).decode().rstrip("=")
+        text, count = redact(f"kiwi {before}{key}{after} banana")
+        assert count == 1
+        assert not any(key[at : at + 6] in text for at in range(3, len(key) - 5))
+        assert text.startswith("kiwi ")
+        assert text.endswith(" banana")
+
+
+def test_hashes_and_ids_stay() -> None:
+    made = random.Random(1)
+    for _ in range(5000):
+        parts = [str(UUID(bytes=made.randbytes(16))), *(made.randbytes(n).hex() for n in (20, 32))]
+        text = " ".join([*parts, base64.b64encode(made.randbytes(64)).decode()])
+        assert redact(text) == (text, 0)
+
+
+def test_a_password_on_the_next_line_is_found_after_any_line_end() -> None:
+    text = "Password:\r\nZq8kTr2w\r\nThanks"
+    assert redact(text) == ("Password:\r\n[REDACTED:PASSWORD]\r\nThanks", 1)
+
+
 @pytest.mark.parametrize("white", [" ", "\n", "\t", "\u3000", " \n ", "   "])
 @pytest.mark.parametrize("before", range(14))
 def test_a_secret_is_found_wherever_it_stands_among_short_words(before: int, white: str) -> None:
@@ -82,6 +113,22 @@ def test_a_secret_is_found_wherever_it_stands_among_short_words(before: int, whi
         " ",
         "'\"",
         "secret=\\",
+        "uk_",
+        "uk_a-",
+        "eyJa.",
+        "AKIA",
+        "Aaa-",
+        "aA-1",
+        "a://b:c/",
+        "pass=",
+        "pass=_1_",
+        "password:\n",
+        "password: a1,",
+        "password: a1 &3 ",
+        "password: abc ",
+        'password: "a ',
+        "</password>",
+        "</<password a",
     ],
 )
 def test_time_grows_with_the_text_and_no_faster(piece: str) -> None:
