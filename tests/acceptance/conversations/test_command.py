@@ -44,6 +44,7 @@ def ended(*flags: str, **environment: str) -> tuple[int, str]:
         (("--dev-auth", "--resumer=other"), {}, "--resumer"),
         (("--dev-auth", "--resumer=redis"), {}, "REDIS_URL"),
         (("--dev-auth",), {"AGENT_KEYS": "bot"}, "AGENT_KEYS"),
+        (("--dev-auth",), {"AGENT_KEYS": "a=k1,b=k1"}, "AGENT_KEYS: gives the agent b the key"),
         (("--dev-auth",), {"RESPONSE_IDLE_SECONDS": "0"}, "--response-idle-seconds"),
     ],
 )
