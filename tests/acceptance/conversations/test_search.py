@@ -60,8 +60,9 @@ def parents_found(user: User, bot: Agent, settle: Callable[[], None]) -> list[li
     [hidden] = bot.says(talk, {"content": "thought", "visibility": "agent", "channel": "HISTORY"})
     answers = [{"content": word, "parentMessageId": it} for it in (seen, hidden["id"])]
     told = [[it["parentMessageId"] for it in bot.says(talk, *answers)]]
-    for wait in (lambda: None, settle):
-        wait()
+    for is_settled in (False, True):
+        if is_settled:
+            settle()
         found = user.post(SEARCH, {"query": word}, 200)["data"]
         messages = sorted((it["message"] for it in found), key=lambda it: int(it["sequence"]))
         told.append([it["parentMessageId"] for it in messages])

@@ -309,5 +309,5 @@ def test_agent_keys() -> None:
     for text in ("bot", "=key", "bot=", "bot=1,bot=2"):
         with pytest.raises(ValueError, match=r"must be|twice"):
             read_agent_keys(text)
-    with pytest.raises(ValueError, match="^gives the agent other the key of another agent$"):
+    with pytest.raises(ValueError, match=r"^gives the agent other the key of another agent$"):
         read_agent_keys("bot=sesame,other=sesame")
