@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager, contextmanager
 from importlib.metadata import version
 
 from starlette.applications import Starlette
-from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -16,6 +15,7 @@ from conversations.access import Access
 from conversations.answers import answer, encode
 from conversations.appends import Appends
 from conversations.calls import Reception
+from conversations.cors import Cors
 from conversations.document import openapi
 from conversations.embeddings import Embeddings
 from conversations.endpoints import Services, endpoints
@@ -119,7 +119,7 @@ def create_app(settings: Settings) -> ASGIApp:
         by_raw_path=True,
     )
     if settings.origins:
-        app = CORSMiddleware(
+        app = Cors(
             app,
             allow_origins=settings.origins,
             allow_methods=["GET", "POST", "PATCH", "DELETE"],

@@ -154,15 +154,16 @@ async def _delete(connection: asyncpg.Connection, call: Call, is_branch: bool) -
     is_root = any(row["is_root"] and row["id"] == call.conversation for row in everything)
     if not is_branch or is_root:
         await connection.fetch(load("lock_conversations"), [row["id"] for row in everything])
+        await connection.execute(load("forget_group"), group["id"])
         await connection.fetch(
             load("delete_messages"), [row["id"] for row in everything], timeout=_DELETE_SECONDS
         )
-        await connection.execute(load("forget_group"), group["id"])
         recordings = await _in_progress(connection, [row["id"] for row in everything])
         await connection.execute("DELETE FROM groups WHERE id = $1", group["id"])
         return recordings
     gone = [row["id"] for row in branch]
     await connection.fetch(load("lock_conversations"), gone)
+    await connection.execute(load("withdraw_messages"), group["id"], gone)
     seen = await connection.fetch(load("delete_messages"), gone, timeout=_DELETE_SECONDS)
     await connection.execute(load("forget_messages"), group["id"], [row["id"] for row in seen])
     await connection.execute(load("move_transfers"), group["id"], gone)

@@ -75,9 +75,9 @@ class Draft(NamedTuple):
             "created_at": at,
         }
 
-    def check_repeats(self, row: Row, conversation: UUID) -> None:
-        """Raise `Conflict` unless a stored message with this id is the same message."""
-        same = (
+    def repeats(self, row: Row, conversation: UUID) -> bool:
+        """Whether a stored message with this id is the same message."""
+        return (
             row["conversation_id"] == conversation
             and row["user_id"] == self.user
             and row["agent_id"] == self.agent
@@ -86,7 +86,10 @@ class Draft(NamedTuple):
             and row["visibility"] == self.visibility
             and same_content(row, self)
         )
-        if not same:
+
+    def check_repeats(self, row: Row, conversation: UUID) -> None:
+        """Raise `Conflict` unless a stored message with this id is the same message."""
+        if not self.repeats(row, conversation):
             raise Conflict("id: already used by another message")
 
 

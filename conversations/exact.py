@@ -4,6 +4,7 @@ A number is kept as the characters it was written with: a float or a 64-bit inte
 """
 
 import json
+import re
 from codecs import BOM_UTF8
 from typing import Any
 
@@ -13,9 +14,18 @@ from conversations.errors import BadRequest
 
 MAX_DEPTH = 64
 _LONGEST_NAME = 200
+# How far to look for the name of a field that is nested too deeply to be read at all.
+_LOOKED_AT = 64 * 1024
+# The most levels that a body may have: a field of one of its messages has 64 of its own.
+_MOST_LEVELS = MAX_DEPTH + 3
+_BRACKET_OR_STRING = re.compile(r'[\[\]{}]|("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?')
 
 Number = orjson.Fragment
 """A number as it was written; `dumps` writes it out again."""
+
+
+class TooDeep(ValueError):
+    """JSON with more levels than can be read."""
 
 
 class NotANumber:
@@ -35,7 +45,7 @@ def loads(text: bytes | str) -> Any:
     try:
         return _DECODER.decode(text)
     except RecursionError:
-        raise ValueError("is nested too deeply") from None
+        raise TooDeep("is nested too deeply") from None
 
 
 def load_body(body: bytes) -> Any:
@@ -54,11 +64,27 @@ def load_body(body: bytes) -> Any:
             raise BadRequest("body", "must not begin with a byte order mark") from None
         where = f"{error.msg} at line {error.lineno} column {error.colno}"
         raise BadRequest("body", f"must be JSON ({where})") from None
+    except TooDeep as error:
+        raise BadRequest(_deepest_field(body.decode()), str(error)) from None
     except ValueError as error:
         raise BadRequest("body", str(error)) from None
     if isinstance(value, dict):
         _check_fields(value)
     return value
+
+
+def _deepest_field(text: str) -> str:
+    """The field of the body that is nested too deeply, if it is easy to find."""
+    levels, field = 0, "body"
+    for found in _BRACKET_OR_STRING.finditer(text, 0, _LOOKED_AT):
+        string, colon = found.groups()
+        if string is None:
+            levels += 1 if found[0] in "[{" else -1
+            if levels > _MOST_LEVELS:
+                return _shown(field)
+        elif colon and levels == 1:
+            field = string[1:-1]
+    return "body"
 
 
 def _check_fields(fields: dict[str, Any], within: str = "") -> None:

@@ -214,11 +214,8 @@ class Recorder:
         text = await _recorded(connection, row["id"])
         if not text.strip():
             return None
-        key = row["message_id"]
-        if key is None or await connection.fetch(load("find_messages"), [key]):
-            key = new_id()  # the id was taken in the meantime; the answer must not be lost
         draft = Draft(
-            id=key,
+            id=row["message_id"] or new_id(),
             role="assistant",
             channel="HISTORY",
             visibility="user",
@@ -228,6 +225,11 @@ class Recorder:
             user=row["user_id"],
             agent=row["agent_id"],
         )
+        known = await connection.fetchrow(load("find_messages"), [draft.id])
+        if known is not None:
+            if draft.repeats(known, row["conversation_id"]):
+                return draft.id  # the agent has appended it
+            draft = draft._replace(id=new_id())  # the answer must not be lost
         await append_in(connection, row["conversation_id"], [draft])
         return draft.id
 

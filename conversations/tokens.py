@@ -17,6 +17,12 @@ from conversations.jwks import ASYMMETRIC, KeySet
 
 # More than a worker has followers, whose tokens are checked every second; some 20 MB when full.
 _CACHED = 65_536
+# How long a token without an `exp` is cached.
+_WITHOUT_END_SECONDS = 60
+# An `exp` may be too large a number to compare times with.
+_FAR_FUTURE = 10**12
+# The library's own errors, and what some of its versions let through.
+_UNREADABLE = (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError)
 
 
 class Tokens(Protocol):
@@ -59,7 +65,7 @@ class SignedTokens:
     async def _check(self, token: str) -> str:
         try:
             header = jwt.get_unverified_header(token)
-        except jwt.PyJWTError:
+        except _UNREADABLE:
             raise _invalid() from None
         if self._keys is not None:
             candidates = await self._keys.find(header.get("kid"), header.get("alg"))
@@ -90,12 +96,13 @@ class SignedTokens:
                     ],
                 },
             )
-        except (jwt.PyJWTError, ValueError, TypeError):
+        except _UNREADABLE:
             return None
 
     def _cache(self, token: str, claims: dict[str, Any]) -> str:
         user = checked_subject(claims.get("sub"))
-        expires = float(claims.get("exp", time.time() + 60))
+        # As the library has read it: a whole number, whatever its size and type in the token.
+        expires = min(int(claims.get("exp", time.time() + _WITHOUT_END_SECONDS)), _FAR_FUTURE)
         while len(self._known) >= _CACHED:
             self._known.pop(next(iter(self._known)))
         generation = 0 if self._keys is None else self._keys.generation
@@ -140,6 +147,8 @@ def read_agent_keys(text: str | None) -> dict[str, bytes]:
             raise ValueError("must be name=key pairs separated by commas")
         if name in agents:
             raise ValueError(f"names the agent {name} twice")
+        if key.encode() in agents.values():
+            raise ValueError(f"gives the agent {name} the key of another agent")
         agents[name] = key.encode()
     return agents
 

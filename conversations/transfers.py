@@ -44,6 +44,8 @@ class Transfers:
                 )
             key = new_id() if pending is None else pending["id"]
             if pending is None:
+                # Before something refers to it: see fork_conversation.sql.
+                await connection.fetchrow(load("lock_conversation"), call.conversation)
                 await connection.execute(
                     load("start_transfer"),
                     key,

@@ -39,8 +39,13 @@ async def until_stopping(
             yield item
     finally:
         stop.cancel()
-        if following is not None and not following.done():
-            following.cancel()
-            await asyncio.wait((following,))
+        if following is not None:
+            if not following.done():
+                following.cancel()
+                await asyncio.wait((following,))
+            # If the stream was cut off, nobody else asks how its last item ended, and asyncio logs
+            # that as an error.
+            if not following.cancelled():
+                following.exception()
         if isinstance(items, AsyncGenerator):
             await items.aclose()

@@ -1,6 +1,8 @@
 -- Add the words of messages that have none yet, oldest first, at most $1. With the lines marked of-user:
--- only in the groups of the user $2, and up to the outbox row $3. The row lock orders this and a
--- deletion.
+-- only in the groups of the user $2, and up to the outbox row $3.
+--
+-- Whoever locks rows of the outbox does so in the order of their ids, and before messages: two that do
+-- this, and a deletion, never wait for each other.
 --
 -- The outbox is usually empty, so PostgreSQL expects it to be, even when thousands of rows are waiting.
 -- Each row is therefore looked up by its id, so that no plan reads the whole outbox for every row.
@@ -15,6 +17,7 @@ WITH waiting AS MATERIALIZED (
         AND id <= $3::bigint -- of-user
     ORDER BY id
     LIMIT $1
+    FOR NO KEY UPDATE
 ),
 found AS MATERIALIZED (
     SELECT message.id, message.group_id, message.content, message.is_list

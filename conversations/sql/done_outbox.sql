@@ -1,1 +1,2 @@
-DELETE FROM outbox WHERE id = ANY($1::bigint[])
+DELETE FROM outbox
+WHERE id = ANY(ARRAY(SELECT id FROM outbox WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE))

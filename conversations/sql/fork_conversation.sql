@@ -1,6 +1,26 @@
 -- A fork is one new row. $1: its id; $2: the conversation whose path it takes; $3: the conversation that
 -- stores the replaced message; $4: that message; $5: its number; $6: the message before it that users
 -- see; $7 and $8: title and folded title (NULL: those of $2); $9: the fork's first message.
+--
+-- A reference to a conversation locks it, but not against appends. An append that then comes upon an
+-- older version of the row waits for whoever is next in line, who waits for the append. So the lock of an
+-- append is taken first, and that of the group before it, as everywhere.
+WITH room AS MATERIALIZED (
+    SELECT groups.id
+    FROM groups
+    WHERE groups.id = (SELECT group_id FROM conversations WHERE conversations.id = $2)
+    FOR KEY SHARE
+),
+holder AS MATERIALIZED (
+    SELECT locked.id
+    FROM room
+    CROSS JOIN LATERAL (
+        SELECT stored.id
+        FROM conversations AS stored
+        WHERE stored.id = $3 AND stored.group_id = room.id
+        FOR NO KEY UPDATE
+    ) AS locked
+)
 INSERT INTO conversations AS conversation (
     id, group_id, owner_user_id, title, title_folded, title_by_user, metadata, metadata_folded,
     created_at, updated_at, last_at,
@@ -14,9 +34,10 @@ SELECT
     $7::text IS NULL AND parent.title_by_user,
     '{}', '',
     moment.at, moment.at, moment.at,
-    $3, $6::uuid, $4,
+    holder.id, $6::uuid, $4,
     inherited.ids, inherited.firsts, inherited.untils, $5::integer, $5::integer, $9::uuid
-FROM conversations AS parent
+FROM holder
+CROSS JOIN conversations AS parent
 CROSS JOIN LATERAL (
     SELECT
         coalesce(array_agg(part.id ORDER BY part.place), '{}') AS ids,

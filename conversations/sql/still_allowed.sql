@@ -3,7 +3,9 @@
 SELECT
     message.id, message.conversation_id, message.sequence, message.role, message.channel,
     message.visibility, message.content, message.is_list, message.metadata, message.user_id,
-    message.agent_id, message.parent_message_id, message.memory_epoch, message.created_at,
+    message.agent_id,
+-- include: parent_for_users
+    message.memory_epoch, message.created_at,
     memory_conversations.message_text(message.content, message.is_list) AS text
 FROM messages AS message
 JOIN memberships AS membership

@@ -6,7 +6,9 @@ WITH
 SELECT
     message.id, message.conversation_id, message.sequence, message.role, message.channel,
     message.visibility, message.content, message.is_list, message.metadata, message.user_id,
-    message.agent_id, message.parent_message_id, message.memory_epoch, message.created_at
+    message.agent_id,
+-- include: parent_for_users
+    message.memory_epoch, message.created_at
 FROM (
     SELECT * FROM segment
     WHERE (is_own OR NOT $2::boolean) AND until > $3::integer + 1 AND first < $4::integer

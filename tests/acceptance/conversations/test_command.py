@@ -44,6 +44,7 @@ def ended(*flags: str, **environment: str) -> tuple[int, str]:
         (("--dev-auth", "--resumer=other"), {}, "--resumer"),
         (("--dev-auth", "--resumer=redis"), {}, "REDIS_URL"),
         (("--dev-auth",), {"AGENT_KEYS": "bot"}, "AGENT_KEYS"),
+        (("--dev-auth",), {"AGENT_KEYS": "a=k1,b=k1"}, "AGENT_KEYS: gives the agent b the key"),
         (("--dev-auth",), {"RESPONSE_IDLE_SECONDS": "0"}, "--response-idle-seconds"),
     ],
 )
@@ -86,6 +87,22 @@ def test_browsers_of_allowed_origins_may_call(address: str) -> None:
         assert allowed.headers["access-control-allow-origin"] == "https://chat.example"
         refused = client.options(path, headers={**asking, "origin": "https://evil.example"})
         assert "access-control-allow-origin" not in refused.headers
+        for name, value, field in (
+            ("origin", "https://evil.example", "Origin"),
+            ("access-control-request-method", "PUT", "Access-Control-Request-Method"),
+            ("access-control-request-headers", "x-y", "Access-Control-Request-Headers"),
+        ):
+            refused = client.options(path, headers={**asking, name: value})
+            message = f"{field}: is not allowed (CORS)"
+            assert refused.status_code == 400
+            assert refused.headers["content-type"] == "application/json"
+            assert refused.headers["vary"] == allowed.headers["vary"]
+            assert refused.json() == {
+                "code": "bad_request",
+                "message": message,
+                "error": message,
+                "details": {"field": field},
+            }
         # A refusal can be read by the page, too.
         answer = client.get(path, headers={"origin": "https://b.example"})
         assert answer.status_code == 401

@@ -75,6 +75,20 @@ def test_ruling_19_users_see_visible_history_and_nothing_else(alice: User, bot: 
         alice.post("/v1/user/search/messages", {"query": "hello", "before": message["id"]}, 400)
 
 
+def test_ruling_19_a_parent_that_users_do_not_see_is_not_named(alice: User, bot: Agent) -> None:
+    talk = alice.start("hello")
+    seen = listed(alice, talk)[0]["id"]
+    [hidden] = bot.says(talk, {"content": "thought", "visibility": "agent", "channel": "HISTORY"})
+    parents = [seen, hidden["id"]]
+    said = bot.says(talk, *({"content": "answer", "parentMessageId": it} for it in parents))
+    assert [it["parentMessageId"] for it in said] == parents
+    for query in ("", "?tail=true", f"?after={seen}"):
+        shown = listed(alice, talk, query)[-2:]
+        assert [it["parentMessageId"] for it in shown] == [seen, None]
+    context = bot.get(f"{talk.agent}/context")["messages"]
+    assert [it["parentMessageId"] for it in context][-2:] == parents
+
+
 def test_ruling_20_pages_in_both_directions(alice: User) -> None:
     talk = alice.start(*(f"m{i}" for i in range(7)))
     path = f"{talk.user}/messages"

@@ -460,6 +460,26 @@ def test_ruling_41_however_it_ends_the_text_is_stored(alice: User, bot: Agent) -
     assert len(alice.reads(talk)) == 4
 
 
+@pytest.mark.parametrize("said", ["the answer", "another message"])
+def test_ruling_41_what_the_agent_has_appended_itself_is_not_stored_twice(
+    said: str, alice: User, bot: Agent
+) -> None:
+    talk = alice.start("hello")
+    answer = bot.records(talk, store=True)
+    answer.adds("the answer")
+    message = answer.made["messageId"]
+    bot.says(talk, {"content": said, "id": message})
+    ended = answer.adds(complete=True)
+    assert answer.adds(complete=True) == ended
+    if said == "the answer":
+        assert ended["messageId"] == message
+        assert alice.reads(talk) == ["hello", "the answer"]
+    else:
+        # An answer is never lost, even if its id is taken.
+        assert ended["messageId"] != message
+        assert alice.reads(talk) == ["hello", "another message", "the answer"]
+
+
 @pytest.fixture(scope="module")
 def no_resumer(cluster: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server that records nothing."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import asyncpg
@@ -50,6 +50,38 @@ def test_ruling_34_only_what_one_may_see_now(
         assert sorted(alice.finds(word)) == [f"my {word}", f"their {word}"]
         bob.delete(f"{theirs.user}/memberships/{alice.name}")
         assert alice.finds(word) == [f"my {word}"]
+
+
+def parents_found(user: User, bot: Agent, settle: Callable[[], None]) -> list[list[str | None]]:
+    """The parents of two answers as a search tells them, at once and later; as said at first."""
+    word = f"w{uuid.uuid4().hex}"
+    talk = user.start("hello")
+    seen = user.get(f"{talk.user}/messages")["data"][0]["id"]
+    [hidden] = bot.says(talk, {"content": "thought", "visibility": "agent", "channel": "HISTORY"})
+    answers = [{"content": word, "parentMessageId": it} for it in (seen, hidden["id"])]
+    told = [[it["parentMessageId"] for it in bot.says(talk, *answers)]]
+    for is_settled in (False, True):
+        if is_settled:
+            settle()
+        found = user.post(SEARCH, {"query": word}, 200)["data"]
+        messages = sorted((it["message"] for it in found), key=lambda it: int(it["sequence"]))
+        told.append([it["parentMessageId"] for it in messages])
+    return told
+
+
+def test_ruling_19_a_parent_that_users_do_not_see_is_not_named(
+    alice: User, bot: Agent, store: str, without_plugin: tuple[str, str]
+) -> None:
+    said, *told = parents_found(alice, bot, lambda: wait_until_indexed(store))
+    assert told == [[said[0], None]] * 2
+    # The words of a message are added before a search looks for them.
+    address, url = without_plugin
+    waiting = "SELECT count(*) FROM memory_conversations.outbox WHERE NOT has_words"
+    carol, its_bot = User(address, fresh("carol")), Agent(address, "bot")
+    said, *told = parents_found(
+        carol, its_bot, lambda: until(lambda: not fetch_value(url, waiting))
+    )
+    assert told == [[said[0], None]] * 2
 
 
 def test_ruling_34_each_message_once_and_only_on_the_paths_asked_for(

@@ -131,6 +131,44 @@ async def test_a_secret() -> None:
         assert await refused(tokens, token), token
 
 
+@pytest.mark.parametrize(
+    ("claim", "value", "is_valid"),
+    [
+        ("exp", str(10**400), True),
+        ("exp", f'"{10**400}"', True),
+        ("exp", str(-(10**400)), False),
+        ("exp", "1" + "0" * 5000, False),
+        ("exp", "1e18", True),
+        ("exp", "1e400", False),
+        ("exp", "-1e400", False),
+        ("exp", "NaN", False),
+        ("exp", "[]", False),
+        ("nbf", str(10**400), False),
+        ("nbf", str(-(10**400)), True),
+        ("nbf", "1e400", False),
+        ("nbf", "Infinity", False),
+        ("iat", str(10**400), False),
+        ("iat", "1e400", False),
+        ("iat", "NaN", False),
+        ("x", "[" * 20_000, False),
+    ],
+    ids=lambda value: str(value)[:12],
+)
+async def test_a_time_of_any_size_is_valid_or_not(claim: str, value: str, is_valid: bool) -> None:
+    tokens = by_secret()
+    parts = (b'{"alg": "HS256", "typ": "JWT"}', f'{{"sub": "alice", "{claim}": {value}}}'.encode())
+    said = b".".join(map(encoded, parts))
+    mark = encoded(hmac.new(SECRET.encode(), said, hashlib.sha256).digest())
+    token = b".".join([said, mark]).decode()
+    assert await refused(tokens, token) is not is_valid
+    # From the cache, too.
+    assert await refused(tokens, token) is not is_valid
+
+
+def encoded(data: bytes) -> bytes:
+    return base64.urlsafe_b64encode(data).rstrip(b"=")
+
+
 async def test_thousands_of_tokens_are_verified_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tokens of all followers are checked again every second."""
     tokens = by_secret()
@@ -271,3 +309,5 @@ def test_agent_keys() -> None:
     for text in ("bot", "=key", "bot=", "bot=1,bot=2"):
         with pytest.raises(ValueError, match=r"must be|twice"):
             read_agent_keys(text)
+    with pytest.raises(ValueError, match=r"^gives the agent other the key of another agent$"):
+        read_agent_keys("bot=sesame,other=sesame")

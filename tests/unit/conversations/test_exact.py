@@ -35,3 +35,25 @@ def test_a_field_of_a_message_may_have_64_levels(within: bytes) -> None:
     load_body(within % nested(b'{"newMessage":', b"}", 64))
     with pytest.raises(BadRequest, match="64 levels"):
         load_body(within % nested(b'{"newMessage":', b"}", 65))
+
+
+@pytest.mark.parametrize("levels", [66, 500, 1000, 5000, 100_000])
+@pytest.mark.parametrize(
+    ("within", "field"),
+    [
+        (b'{"content":"x","metadata":%b}', "metadata"),
+        (b'{"metadata":%b,"content":"x"}', "metadata"),
+        (b'{"a":{"b":["}\\"",1]},"c" : %b}', "c"),
+    ],
+)
+def test_a_field_is_named_however_deep_it_is(within: bytes, field: str, levels: int) -> None:
+    with pytest.raises(BadRequest, match="nested") as refused:
+        load_body(within % nested(b'{"a":', b"}", levels))
+    assert refused.value.details == {"field": field}
+
+
+def test_a_body_that_is_no_object_is_named_as_a_whole() -> None:
+    for body in (b"[" * 5000, nested(b"[", b"]", 5000)):
+        with pytest.raises(BadRequest, match="nested") as refused:
+            load_body(body)
+        assert refused.value.details == {"field": "body"}
