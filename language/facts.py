@@ -25,6 +25,7 @@ from language.objects import (
     find_object,
     has_condition,
     means_nothing,
+    reverses,
 )
 from language.page import Page
 from language.reports import Report, judge_report, to_first_person
@@ -318,6 +319,10 @@ def _fact(
         return None
     if means_nothing(about) and not (_WISH.fullmatch(about) and _PREFER.search(verb)):
         return None
+    if reverses(about):
+        return None
+    if polarity == "negative" and _RAISED.match(page.masked, found.end):
+        return None
     if speaker == "user" and _ADDRESSED.search(about) and not _PREFER.search(verb):
         return None
     if speaker == "user" and category != "preference" and _DONE_TO_YOU.match(about):
@@ -343,6 +348,10 @@ _ADDRESSED = re.compile(r"(?i)(?:(?<!from )\byou|\byour(?:\s+\w+){1,2})\Z")
 _TAKEN_BACK = re.compile(
     r"(?i)[\s.,!…(-]*(?:not[!)]|(?:or\s+)?(?:maybe|perhaps)(?:\s+not)?[.!?…]|or\s+not\b|(?:just\s+)?"
     r"(?:kidding|joking)\b|jk\b|/s\b|yeah,?\s+right\b|said\s+(?:no\s+one|nobody)\b)"
+)
+# `I don't like tea, I love it`
+_RAISED = re.compile(
+    r"(?i)[\s.,;:!…—–-]*(?:i|we|you)\s+(?:\w+ly\s+)?(?:love|adore|worship|live\s+for)\s+(?:it|them)\b"
 )
 _DONE_TO_YOU = re.compile(r"(?i)(?:to\s+)?\w+\s+you\b")
 _PREFER = re.compile(r"(?i)\b(?:prefer|rather)\Z")

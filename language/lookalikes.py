@@ -45,6 +45,8 @@ _FAILURE = re.compile(
 )
 # `I usually chose`, `I almost went with`
 _NO_DECISION = re.compile(r"\b(?:usually|always|often|normally|almost|nearly|practically)\b")
+# `I almost like it`; but not `I almost never like it`.
+_ALMOST = re.compile(r"\b(?:almost|nearly)\s+(?:prefer|like|love|enjoy|favou?r)\Z")
 _IDIOM = re.compile(
     r"(?i)call\s+it\s+(?:a\s+(?:day|night)|quits)\b|an?\s+(?:fight|quarrel|lock|(?:good|great|nice"
     r"|bad|perfect|lovely|wonderful|random|weird)\s+\w+)\b|sides\b"
@@ -94,8 +96,11 @@ def is_another_verb(verb: Verb, said: str, about: str) -> bool:
     said = said.lower()
     if verb.category == "decision" and (_NO_DECISION.search(said) or _IDIOM.match(about)):
         return True
-    if verb.category == "preference" and said.endswith(f" {first}"):
-        return True  # `I love love love this`
+    if verb.category == "preference":
+        if said.endswith(f" {first}"):
+            return True  # `I love love love this`
+        if _ALMOST.search(said) or (first == "no" and said.endswith(("like", "love", "enjoy"))):
+            return True
     if verb.category == "pattern":
         first = _ADVERBS.sub("", about).split(None, 1)[0].lower()
         is_past = first in _PAST or (first.endswith("ed") and first not in _NOT_PAST)

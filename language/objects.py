@@ -292,6 +292,22 @@ _SECRET_NAME = re.compile(
 )
 
 
+# Objects that turn the stance around: `I like neither tea nor coffee`, `I like tea no more`.
+_REVERSED = re.compile(
+    r"(?i)(?:(?:almost|next\s+to|absolutely|practically|virtually)\s+)?"
+    r"(?:neither|none|nobody|no\s+one|nothing(?!\s+(?:more|better)\b)"
+    r"|(?:hardly|barely|scarcely)|(?:very\s+)?(?:little\s+(?:about|of)|few\s+(?:about|of|things))"
+    r"|not\s+(?:a|an|any|one|many|much|only|all|every\w*))\b.*"
+    r"|.*\s(?:no\s+(?:more|longer)|(?:the\s+)?least(?:\s+of\s+all)?|less\s+and\s+less|not\s+at\s+all"
+    r"|never)"
+)
+
+
+def reverses(text: str) -> bool:
+    """Whether the object denies what the verb says, so that the stance is not what it seems."""
+    return bool(_REVERSED.fullmatch(text))
+
+
 def means_nothing(text: str) -> bool:
     """Whether the object has no meaning outside of the conversation."""
     text = text.replace("’", "'")
