@@ -47,6 +47,16 @@ _TAG = re.compile(
     r"|does)n't|isnt|dont|didnt|do|did|am|was|will|would|can|have|is|are|you\s+(?:think|agree|say"
     r"|reckon))\b[\s,]*)+\?"
 )
+# Unless they ask what the other thinks of it, which is a question of its own.
+_OPINION = re.compile(
+    r"(?i)\s*(?:(?:so|and|but|now|ok|okay|or)[\s,]+){0,2}"
+    r"(?:what\s+(?:do|did|would)\s+you\s+(?:think|say|reckon)|(?:(?:do|would|did)\s+)?you\s+agree"
+    r"|(?:is|was)\s+(?:that|this|it)\s+(?:ok|okay|wrong)|was\s+(?:i|we)\s+wrong)[\s,]*\?"
+)
+# `I chose Postgres, or was it MySQL?`
+_OR_ELSE = re.compile(
+    r"(?i)\s*or\s+(?:am|is|was|were|do|did|have|had|will)(?:n't)?\s+(?:i|we|it|that)\b[^.!?\n]{0,80}\?"
+)
 _IF = re.compile(
     r"(?i)\b(?:if|unless|provided|providing|assuming|(?:as|so) long as|in case|depending|only when"
     r"|whether|pending|subject to|permitting|barring|on (?:the )?condition|maybe|perhaps|probably"
@@ -109,13 +119,19 @@ def find_object(masked: str, start: int, *, is_action: bool = False) -> Object:
     while commas:
         goes_on = _end_of_list(masked, start, commas, end, is_action)
         if goes_on is None:
-            is_question = bool(_TAG.match(masked, commas[0] + 1))
-            return Object(start, commas[0], is_question)
+            return Object(start, commas[0], _is_asked(masked, commas[0] + 1))
         commas = [it for it in commas if it >= goes_on]
     is_question = mark == "?" or (mark == "!" and masked[end : end + 2] == "!?")
     if mark and mark in "-–—":
-        is_question = bool(_TAG.match(masked, end + 1))
+        is_question = _is_asked(masked, end + 1)
     return Object(start, end, is_question)
+
+
+def _is_asked(masked: str, start: int) -> bool:
+    """Whether the words after a statement turn it into a question."""
+    if _OPINION.match(masked, start):
+        return False
+    return bool(_TAG.match(masked, start) or _OR_ELSE.match(masked, start))
 
 
 def end_at_main_clause(masked: str, found: Object) -> Object:
