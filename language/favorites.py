@@ -28,7 +28,7 @@ _STATE = re.compile(
     rf"|losing|winning|leaving|away|down|off|out|late|here|set|dirty|torn|expensive|cheap|small|big"
     rf"|old|new|good|great|bad|nice|busy|sick|ill|famous|popular|delicious|amazing|awesome|fun"
     rf"|boring|hard|easy|[a-z]{{3,}}ed|(?:too|so|very|pretty|quite){_}\w+)"
-    rf"(?=\s*(?:[.!,;\n]|\Z|(?:again|today|now|tonight|this|for|until|on|in|at|by|to|from|because"
+    rf"(?=\s*(?:[.!,;\n。｡]|\Z|(?:again|today|now|tonight|this|for|until|on|in|at|by|to|from|because"
     rf"|but|and|so|wrong|out)\b))|about{_}to)\b"
 )
 _DOES = re.compile(rf"{_}\w{{3,}}ing\b")

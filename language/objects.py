@@ -23,14 +23,17 @@ _VERBS = (
 _OTHERS = r"(?:my|our|his|her|their|the)\s+\w+\s+"
 # Tried at every character, so with few branches: punctuation first, then words after white space.
 _END = re.compile(
-    r"(?i)[\n\r\u2028\u2029;…),—]|[!?](?!\w+=)|\.(?=\s|\Z|[\"'”’)\]*_.])|</"
+    r"(?i)[\n\r\u2028\u2029;…),—。｡]|[!?](?!\w+=)|\.(?=\s|\Z|[\"'”’)\]*_.])|</"
     r"|[-–](?<=\w[-–])(?=\s+(?!(?:and|or|to)\b))"
     r"|(?<=\s)(?:[–-]-?(?=\s)|(?=[abceostw'(])(?:"
     r"(?:but|because|although|though|whereas|'?cause|coz|cuz|even\s+though)\b"
     r"|while\s+(?:\w+\s+){1,3}?(?:likes?|loves?|hates?|prefers?|enjoys?|uses?)\b"
     rf"|(?:and|or)\s+(?:(?:{_SUBJECTS}|please|then|so)(?![\w-])|{_VERBS}|{_OTHERS}"
+    r"(?:\w+ly\s+|also\s+|always\s+|never\s+)?"
     r"(?:likes?|loves?|hates?|prefers?|is|are|was|has|wants?|thinks?|uses?|does|can|will|agrees?"
-    r"|enjoys?|says?|knows?|needs?|gets?)\b)"
+    r"|enjoys?|says?|knows?|needs?|gets?)\b"
+    r"|(?:my|our|your|his|her|their)\s+(?:(?!(?:that|which|who|where)\b)[\w'-]+\s+){1,4}?"
+    r"(?:is|are)\b)"
     rf"|\((?={_OTHERS}(?:likes?|loves?|hates?|prefers?|uses?)\b)"
     r"|so\s+(?:i|we|you|he|she|they|it|please|don't|do|let|use|can|could|make|keep)\b"
     r"|since\s+(?:i|we|you|he|she|they|it|the|my|that|this|there|a)\b))"
@@ -154,7 +157,8 @@ def has_condition(masked: str, found: Object, *, future: bool = False) -> bool:
     """
     stop = found.end
     for end in re.finditer(
-        r"[\n;!?]|\.(?=\s|\Z)|\bbut\b(?!\s+only)|\band\s+if\b", masked[found.end : found.end + 200]
+        r"[\n;!?。｡]|\.(?=\s|\Z)|\bbut\b(?!\s+only)|\band\s+if\b",
+        masked[found.end : found.end + 200],
     ):
         stop = found.end + end.start()
         break

@@ -124,6 +124,11 @@ def test_of_a_long_sentence_the_clause_is_kept() -> None:
     assert find_statements("Remember that " + "x" * 300) == []
 
 
+@pytest.mark.parametrize("broken", ["\x00", "\ud800"])
+def test_what_no_store_takes_is_not_part_of_a_statement(broken: str) -> None:
+    assert find_statements(f"I live in{broken} Bonn.{broken}") == ["I live in Bonn."]
+
+
 def test_secrets_are_redacted() -> None:
     assert find_statements("Remember that my password is hunter2.") == [
         "Remember that my password is [REDACTED:PASSWORD]."
