@@ -90,6 +90,11 @@ def _is_told(about: str) -> bool:
     return word in _PAST or (word.endswith("ed") and word not in _NOT_PAST)
 
 
+def is_company(about: str) -> bool:
+    """Whether one goes with somebody, not with a choice: `[let's go with] my friends`."""
+    return bool(_PERSON.fullmatch(about) or _TRIP.match(about))
+
+
 def is_another_verb(verb: Verb, said: str, about: str) -> bool:
     """Whether the verb, judged by the words around it, has another meaning here."""
     first = about.split(None, 1)[0].lower()
@@ -112,7 +117,7 @@ def is_another_verb(verb: Verb, said: str, about: str) -> bool:
     if said.endswith("stand"):
         return first in ("up", "here", "there", "still", "in", "on", "by", "behind", "straight")
     if said.endswith(("went with", "going with", "gone with", "go with")):
-        return bool(_PERSON.fullmatch(about) or _TRIP.match(about))
+        return is_company(about)
     if said.endswith((" use", "using")) and _ERRAND.match(about):
         return True
     if said.endswith(("picked", "chose", "chosen", "selected")):

@@ -21,11 +21,15 @@ _NOT_STORABLE = re.compile(r"[\x00\ud800-\udfff]")
 
 
 class Page:
-    """The end of a text: secrets redacted, emphasis removed, quotations and code masked."""
+    """The end of a text: secrets redacted, emphasis removed, quotations and code masked.
+
+    `is_cut`: there was more before it, so its first sentence may not be whole.
+    """
 
     def __init__(self, text: str) -> None:
         text, _ = redact(_NOT_STORABLE.sub(" ", text[-MAX_TEXT - 4096 :]))
-        if len(text) > MAX_TEXT:
+        self.is_cut = len(text) > MAX_TEXT
+        if self.is_cut:
             text = re.sub(r"\A\S*", "", text[-MAX_TEXT:], count=1)
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         if "*" in text or "_" in text:

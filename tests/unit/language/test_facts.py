@@ -151,7 +151,7 @@ def test_an_object_that_was_only_a_secret_is_not_a_fact(secret: str) -> None:
     assert extract_facts_from_text(f"I'll use {secret}.") == []
 
 
-@pytest.mark.parametrize("broken", ["\x00", "\ud800", "\udfff", "\ud83c\x00"])
+@pytest.mark.parametrize("broken", ["\x00", "\ud800", "\ud83c\x00"])
 def test_what_no_store_takes_is_not_part_of_a_fact(broken: str) -> None:
     facts = extract_facts_from_text(
         f"I love{broken} green{broken}tea{broken}. I hate rain.{broken}"
