@@ -332,6 +332,8 @@ def _fact(
         return None
     if reverses(about):
         return None
+    if polarity == "negative" and category == "preference" and _ONLY.match(about):
+        return None
     if polarity == "negative" and _RAISED.match(page.masked, found.end):
         return None
     if speaker == "user" and _ADDRESSED.search(about) and not _PREFER.search(verb):
@@ -362,8 +364,11 @@ _TAKEN_BACK = re.compile(
 )
 # `I don't like tea, I love it`
 _RAISED = re.compile(
-    r"(?i)[\s.,;:!…—–-]*(?:i|we|you)\s+(?:\w+ly\s+)?(?:love|adore|worship|live\s+for)\s+(?:it|them)\b"
+    r"(?i)[\s.,;:!…—–-]*(?:but\s+)?(?:i|we|you)\s+(?:(?:do|\w+ly)\s+){0,2}"
+    r"(?:like|enjoy|love|adore|worship|live\s+for)\s+(?:it|them)\b"
 )
+# `I don't like only tea`
+_ONLY = re.compile(r"(?i)(?:just|only|merely|solely)\b")
 _DONE_TO_YOU = re.compile(r"(?i)(?:to\s+)?\w+\s+you\b")
 _PREFER = re.compile(r"(?i)\b(?:prefer|rather)\Z")
 # Instructions for the assistant are worth keeping: `I prefer that you keep it short`.

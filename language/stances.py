@@ -66,7 +66,10 @@ _CHOSEN = (
     rf"(?:chosen|picked|selected|decided{_}(?:to|on)|decided|gone{_}with|settled{_}on"
     rf"|opted{_}for|switched{_}to)"
 )
-_REFUSED = rf"(?:(?:decided|chose|chosen|opted){_}(?:not{_}to|against)|stopped{_}using)"
+_REFUSED = (
+    rf"(?:(?:decided|chose|chosen|opted){_}(?:(?:not|never){_}to|to{_}(?:not|never)|against)"
+    rf"|stopped{_}using)"
+)
 
 VERBS = {
     "likes": Verb("preference", "positive"),
@@ -93,7 +96,7 @@ def _pattern(
             (?P<dislikes0>
                 (?:{_NOT}|no{_}longer|{_SELDOM}|tend{_}not{_}to|tend{_}to{_}not)
                     {_}{_DENIED_ADVERBS}{_LIKE}{_NOT_TWICE}
-              | prefer{_}not
+              | prefer{_}(?:not|never(?={_}to\b)|to{_}(?:not|never))
               | {_HATE}
               | can(?:'t|t|not|{_}not){_}{_DENIED_ADVERBS}stand
             )
@@ -116,9 +119,11 @@ def _pattern(
               | (?:{_SELDOM}|hardly){_}{_FAN} | no{_}(?:big{_})?fans?{_}of
             )
           | (?P<likes1>(?:(?:{_OFTEN}){_})?{_FAN})
-          | (?P<wont1>not{_}{_DENIED_ADVERBS}(?:{_GOING}{_}{_ADOPT}|going{_}with))
+          | (?P<wont1>(?:not|never){_}{_DENIED_ADVERBS}(?:{_GOING}{_}{_ADOPT}|going{_}with))
           | (?P<will1>{_GOING}{_}{_ADVERBS}{_ADOPT}|going{_}with)
-          | (?P<no_habit1>(?:{_SELDOM}|not{_}(?:{_OFTEN})(?!{_}{_FAN})){_NOT_TWICE})
+          | (?P<no_habit1>
+                (?:{_SELDOM}|not{_}(?:{_OFTEN})(?!{_}{_FAN})|(?:{_OFTEN}){_}not){_NOT_TWICE}
+            )
           | (?P<habit1>{_OFTEN})
         )
       | {have}{_}{_ADVERBS}(?: (?P<refuses2>{_REFUSED}) | (?P<chose2>{_CHOSEN}) )
@@ -126,7 +131,7 @@ def _pattern(
             (?P<wont3>(?:not|never){_}(?:ever{_})?{_ADOPT}) | (?P<will3>{_ADOPT})
         )
       | {would}{_}{_ADVERBS}(?:
-            (?P<dislikes4>(?:rather|prefer){_}not)
+            (?P<dislikes4>(?:rather|prefer){_}(?:not|never)|prefer{_}to{_}(?:not|never))
           | (?P<likes4>rather(?!{_}(?:like|love|enjoy)\b)|prefer)
         )
       | {arent}{_}{_DENIED_ADVERBS}(?:
