@@ -84,14 +84,15 @@ _NO_HOME = (
     rf"|borrowed{_}time|(?:the|this|an?|my|our|your){_}"
     rf"(?:(?:own|constant|perpetual|old|golden|simple){_}){{0,2}}(?:moment|past|future|present|hope"
     rf"|fear|shadows?|edge(?!{_}of)|dream|bubble|fantasy|world|nightmare|lie|head|mind|now|motto"
-    rf"|state(?!{_}of{_}[A-Z])|rules?|principles?|sword|clock|book|code|mantra|saying|calendar|fact"
-    rf"|consequences|knowledge|terminal|browser|editor))\b)"
+    rf"|state(?!{_}of{_}[A-Z])|rules?|principles?|sword|mantra|saying|calendar|fact|consequences|knowledge"
+    rf"|terminal|browser|editor|(?:clock|book|code)(?=\s*(?:[.,;!\n]|\Z))))(?![\w-]))"
 )
 # When and how somebody works, not where: `I work at night`, `I'm working at the moment`.
 _NO_JOB = (
-    r"(?:free|nights?|noon|weekends|the{_}(?:moment|weekends?|time|dark|background)|silence|peace"
-    r"|parallel|present|full|hours|days|bursts|batches|pairs|theory|practice|fun|once)\b"
-).replace("{_}", _)
+    rf"(?:the{_}(?:moment|weekends?|dark|background)\b|(?:free|nights?|noon|weekends|silence|peace"
+    rf"|parallel|present|hours|days|bursts|batches|pairs)"
+    rf"(?=\s*(?:[.,;!\n]|\Z|(?:and|but|because|so|when|on|mostly|every|these|now)\b)))"
+)
 _TIMES = (
     r"(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?|January|February|March|April|May|June|July"
     r"|August|September|October|November|December|Christmas|Easter)\b"
@@ -148,7 +149,7 @@ _ABOUT_ME = re.compile(
     | i{_}go{_}by(?={_}(?-i:[A-Z]))
     | my{_}(?:(?:full|first|last|real|middle|nick|legal){_})?
         (?:name{_}is(?:{_}not|n't)|name's{_}not)(?={_}{_CAPITAL})
-    | {_AM}{_}not{_}(?:called|named)(?={_}{_CAPITAL})
+    | {_AM}{_}{_ADVERBS}not{_}{_ADVERBS}(?:called|named)(?={_}{_CAPITAL})
     | (?:i|we){_}{_ADVERBS}(?:no{_}longer{_}{_ADVERBS})?(?:{_LIVE}|{_WORK})
     | (?:i|we){_}{_ADVERBS}{_DONT}{_}{_ADVERBS}(?:
         (?:{_LIVE}|{_WORK}){_DENIED} | {_WORK}(?:(?<=as)(?={_}an?\b)|(?<=from)(?={_}home\b)
