@@ -25,6 +25,7 @@ from language.objects import (
     find_object,
     has_condition,
     means_nothing,
+    reverses,
 )
 from language.page import Page
 from language.reports import Report, judge_report, to_first_person
@@ -43,6 +44,7 @@ from language.standing import DENIAL, Standing, judge, judge_run_on
 
 MAX_FACTS = 50
 MAX_CONTENT = 500
+_FINAL = " .,;:!?…。｡！？，；：、"
 # Characters considered before a statement, and statements considered per sentence.
 _PREFIX = 400
 _MOST_IN_SENTENCE = 12
@@ -189,6 +191,10 @@ _SUBJECT_START = re.compile(
     r"(?i)[;,:(—]|(?<!\w)(?:but|because|although|though|since|so|and\s+(?=i\b|my\b)|that|yes"
     r"|no)(?!\w)"
 )
+_THINK = re.compile(
+    r"(?i)\W*(?:i|we)\s+(?:(?:still|really|honestly|do|already|also)\s+){0,2}"
+    r"(?:think|believe|know|told\s+you|said|mentioned)\s+(?!i\b|we\b)"
+)
 _NO_SUBJECT = re.compile(
     r"(?i)(?:it|this|that|these|those|he|she|they|you|i|we|what|which|who|where|there|here|one"
     r"|both|\w+ one|that's|guess)"
@@ -207,6 +213,8 @@ def _subject(page: Page, start: int) -> tuple[int, int] | None:
         return None
     clause = page.masked[sentence : is_.start()]
     begin = max((it.end() for it in _SUBJECT_START.finditer(clause)), default=0)
+    if thought := _THINK.match(clause, begin):
+        begin = thought.end()
     begin += len(clause[begin:]) - len(clause[begin:].lstrip(" \t\n-*•#>\"'“"))
     subject = clause[begin:].strip()
     if not subject or len(subject.split()) > 8 or _NO_SUBJECT.fullmatch(subject):
@@ -249,6 +257,8 @@ def _reported(page: Page, statement: _Statement, report: Report) -> Fact | None:
         or verb.future
         or _WOULD.match(page.masked, statement.start) is not None
     )
+    if _YOU_ALL.match(page.masked, statement.start):
+        return None
     if report < (Report.NOTED if needs_more else Report.CLAIMED):
         return None
     if _TAG.match(page.masked, statement.object.end):
@@ -262,6 +272,8 @@ def _reported(page: Page, statement: _Statement, report: Report) -> Fact | None:
 _ADVICE = re.compile(r"(?i)\b(?:(?:by|when)\s+\w+ing|depending)\b")
 
 
+# More than one person: `You both like tea`.
+_YOU_ALL = re.compile(r"(?i)you(?:'?(?:re|ve|ll|d)|\s+(?:are|have|will|would))?\s+(?:both|all)\b")
 _TAG = re.compile(r"(?i),\s*(?:do|did|are|have|will|would)(?:n't)?\s+you\s*\?")
 _WOULD = re.compile(r"(?i)you(?:'?d|\s+would)\b")
 
@@ -301,7 +313,7 @@ def _fact(
     if _TAKEN_BACK.match(page.masked, found.end):
         return None
     verb = _collapse(page.text[start : found.start])
-    said = _collapse(page.text[found.start : found.end]).rstrip(" .,;:!?…")
+    said = _collapse(page.text[found.start : found.end]).rstrip(_FINAL)
     if statement.subject_of is not None:
         about = _collapse(page.text[statement.subject_of[0] : statement.subject_of[1]])
     else:
@@ -318,6 +330,12 @@ def _fact(
         return None
     if means_nothing(about) and not (_WISH.fullmatch(about) and _PREFER.search(verb)):
         return None
+    if reverses(about):
+        return None
+    if polarity == "negative" and category == "preference" and _ONLY.match(about):
+        return None
+    if polarity == "negative" and _RAISED.match(page.masked, found.end):
+        return None
     if speaker == "user" and _ADDRESSED.search(about) and not _PREFER.search(verb):
         return None
     if speaker == "user" and category != "preference" and _DONE_TO_YOU.match(about):
@@ -328,7 +346,7 @@ def _fact(
     key = slug(_name(statement, about))
     if not key:
         return None
-    content = whole[:MAX_CONTENT].rstrip(" .,;:!?…")
+    content = whole[:MAX_CONTENT].rstrip(_FINAL)
     return Fact(f"{category}:{key}", content, _TYPES[category], category, polarity, speaker)
 
 
@@ -344,6 +362,13 @@ _TAKEN_BACK = re.compile(
     r"(?i)[\s.,!…(-]*(?:not[!)]|(?:or\s+)?(?:maybe|perhaps)(?:\s+not)?[.!?…]|or\s+not\b|(?:just\s+)?"
     r"(?:kidding|joking)\b|jk\b|/s\b|yeah,?\s+right\b|said\s+(?:no\s+one|nobody)\b)"
 )
+# `I don't like tea, I love it`
+_RAISED = re.compile(
+    r"(?i)[\s.,;:!…—–-]*(?:but\s+)?(?:i|we|you)\s+(?:(?:do|\w+ly)\s+){0,2}"
+    r"(?:like|enjoy|love|adore|worship|live\s+for)\s+(?:it|them)\b"
+)
+# `I don't like only tea`
+_ONLY = re.compile(r"(?i)(?:just|only|merely|solely)\b")
 _DONE_TO_YOU = re.compile(r"(?i)(?:to\s+)?\w+\s+you\b")
 _PREFER = re.compile(r"(?i)\b(?:prefer|rather)\Z")
 # Instructions for the assistant are worth keeping: `I prefer that you keep it short`.

@@ -12,6 +12,10 @@ _KIND = (
 _FAVORITE = re.compile(
     rf"(?i)(?:my|our|your){_}{_KIND}(?:{_}(?P<thing>[^\n,;.!?:()]{{1,60}}?))?{_}(?:is|are)(?={_})"
 )
+_IS_NOT = re.compile(
+    rf"(?i)(?:my|our){_}{_KIND}(?:{_}(?P<thing>[^\n,;.!?:()]{{1,60}}?))?"
+    rf"{_}(?:(?:is|are)(?:n't|{_}not|{_}no{_}longer))(?={_})"
+)
 _MINE = re.compile(rf"(?i)(?:my|our|your){_}{_KIND}(?![\w'-])")
 _NO_THING = re.compile(
     r"(?i)\b(?:was|were|used|would|will|had|if|because|but|when|which|is|are|might|could|should"
@@ -28,7 +32,7 @@ _STATE = re.compile(
     rf"|losing|winning|leaving|away|down|off|out|late|here|set|dirty|torn|expensive|cheap|small|big"
     rf"|old|new|good|great|bad|nice|busy|sick|ill|famous|popular|delicious|amazing|awesome|fun"
     rf"|boring|hard|easy|[a-z]{{3,}}ed|(?:too|so|very|pretty|quite){_}\w+)"
-    rf"(?=\s*(?:[.!,;\n]|\Z|(?:again|today|now|tonight|this|for|until|on|in|at|by|to|from|because"
+    rf"(?=\s*(?:[.!,;\n。｡]|\Z|(?:again|today|now|tonight|this|for|until|on|in|at|by|to|from|because"
     rf"|but|and|so|wrong|out)\b))|about{_}to)\b"
 )
 _DOES = re.compile(rf"{_}\w{{3,}}ing\b")
@@ -52,7 +56,17 @@ class Favorite:
 def find_favorite(text: str, start: int) -> Favorite | None:
     """`my favorite [thing] is` at this position."""
     found = _FAVORITE.match(text, start)
-    if found is None or _NO_VALUE.match(text, found.end()):
+    return _favorite(text, found) if found else None
+
+
+def find_denied(text: str, start: int) -> Favorite | None:
+    """`my favorite [thing] is not` at this position."""
+    found = _IS_NOT.match(text, start)
+    return _favorite(text, found) if found else None
+
+
+def _favorite(text: str, found: re.Match[str]) -> Favorite | None:
+    if _NO_VALUE.match(text, found.end()):
         return None
     thing = (found["thing"] or "").strip()
     if thing and (_NO_THING.search(thing) or len(thing.split()) > 7):

@@ -45,6 +45,8 @@ _FAILURE = re.compile(
 )
 # `I usually chose`, `I almost went with`
 _NO_DECISION = re.compile(r"\b(?:usually|always|often|normally|almost|nearly|practically)\b")
+# `I almost like it`; but not `I almost never like it`.
+_ALMOST = re.compile(r"\b(?:almost|nearly)\s+(?:prefer|like|love|enjoy|favou?r)\Z")
 _IDIOM = re.compile(
     r"(?i)call\s+it\s+(?:a\s+(?:day|night)|quits)\b|an?\s+(?:fight|quarrel|lock|(?:good|great|nice"
     r"|bad|perfect|lovely|wonderful|random|weird)\s+\w+)\b|sides\b"
@@ -88,14 +90,22 @@ def _is_told(about: str) -> bool:
     return word in _PAST or (word.endswith("ed") and word not in _NOT_PAST)
 
 
+def is_company(about: str) -> bool:
+    """Whether one goes with somebody, not with a choice: `[let's go with] my friends`."""
+    return bool(_PERSON.fullmatch(about) or _TRIP.match(about))
+
+
 def is_another_verb(verb: Verb, said: str, about: str) -> bool:
     """Whether the verb, judged by the words around it, has another meaning here."""
     first = about.split(None, 1)[0].lower()
     said = said.lower()
     if verb.category == "decision" and (_NO_DECISION.search(said) or _IDIOM.match(about)):
         return True
-    if verb.category == "preference" and said.endswith(f" {first}"):
-        return True  # `I love love love this`
+    if verb.category == "preference":
+        if said.endswith(f" {first}"):
+            return True  # `I love love love this`
+        if _ALMOST.search(said) or (first == "no" and said.endswith(("like", "love", "enjoy"))):
+            return True
     if verb.category == "pattern":
         first = _ADVERBS.sub("", about).split(None, 1)[0].lower()
         is_past = first in _PAST or (first.endswith("ed") and first not in _NOT_PAST)
@@ -107,7 +117,7 @@ def is_another_verb(verb: Verb, said: str, about: str) -> bool:
     if said.endswith("stand"):
         return first in ("up", "here", "there", "still", "in", "on", "by", "behind", "straight")
     if said.endswith(("went with", "going with", "gone with", "go with")):
-        return bool(_PERSON.fullmatch(about) or _TRIP.match(about))
+        return is_company(about)
     if said.endswith((" use", "using")) and _ERRAND.match(about):
         return True
     if said.endswith(("picked", "chose", "chosen", "selected")):

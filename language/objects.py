@@ -23,14 +23,17 @@ _VERBS = (
 _OTHERS = r"(?:my|our|his|her|their|the)\s+\w+\s+"
 # Tried at every character, so with few branches: punctuation first, then words after white space.
 _END = re.compile(
-    r"(?i)[\n\r\u2028\u2029;…),—]|[!?](?!\w+=)|\.(?=\s|\Z|[\"'”’)\]*_.])|</"
+    r"(?i)[\n\r\u2028\u2029;…),—。｡]|[!?](?!\w+=)|\.(?=\s|\Z|[\"'”’)\]*_.])|</"
     r"|[-–](?<=\w[-–])(?=\s+(?!(?:and|or|to)\b))"
     r"|(?<=\s)(?:[–-]-?(?=\s)|(?=[abceostw'(])(?:"
     r"(?:but|because|although|though|whereas|'?cause|coz|cuz|even\s+though)\b"
     r"|while\s+(?:\w+\s+){1,3}?(?:likes?|loves?|hates?|prefers?|enjoys?|uses?)\b"
     rf"|(?:and|or)\s+(?:(?:{_SUBJECTS}|please|then|so)(?![\w-])|{_VERBS}|{_OTHERS}"
+    r"(?:\w+ly\s+|also\s+|always\s+|never\s+)?"
     r"(?:likes?|loves?|hates?|prefers?|is|are|was|has|wants?|thinks?|uses?|does|can|will|agrees?"
-    r"|enjoys?|says?|knows?|needs?|gets?)\b)"
+    r"|enjoys?|says?|knows?|needs?|gets?)\b"
+    r"|(?:my|our|your|his|her|their)\s+(?:(?!(?:that|which|who|where)\b)[\w'-]+\s+){1,4}?"
+    r"(?:is|are)\b)"
     rf"|\((?={_OTHERS}(?:likes?|loves?|hates?|prefers?|uses?)\b)"
     r"|so\s+(?:i|we|you|he|she|they|it|please|don't|do|let|use|can|could|make|keep)\b"
     r"|since\s+(?:i|we|you|he|she|they|it|the|my|that|this|there|a)\b))"
@@ -46,6 +49,16 @@ _TAG = re.compile(
     r"|agreed|or|what|i|we|it|that|this|so|(?:do|did|was|would|wo|ca|could|should|have|has|is|are|ai"
     r"|does)n't|isnt|dont|didnt|do|did|am|was|will|would|can|have|is|are|you\s+(?:think|agree|say"
     r"|reckon))\b[\s,]*)+\?"
+)
+# Unless they ask what the other thinks of it, which is a question of its own.
+_OPINION = re.compile(
+    r"(?i)\s*(?:(?:so|and|but|now|ok|okay|or)[\s,]+){0,2}"
+    r"(?:what\s+(?:do|did|would)\s+you\s+(?:think|say|reckon)|(?:(?:do|would|did)\s+)?you\s+agree"
+    r"|(?:is|was)\s+(?:that|this|it)\s+(?:ok|okay|wrong)|was\s+(?:i|we)\s+wrong)[\s,]*\?"
+)
+# `I chose Postgres, or was it MySQL?`
+_OR_ELSE = re.compile(
+    r"(?i)\s*or\s+(?:am|is|was|were|do|did|have|had|will)(?:n't)?\s+(?:i|we|it|that)\b[^.!?\n]{0,80}\?"
 )
 _IF = re.compile(
     r"(?i)\b(?:if|unless|provided|providing|assuming|(?:as|so) long as|in case|depending|only when"
@@ -109,13 +122,19 @@ def find_object(masked: str, start: int, *, is_action: bool = False) -> Object:
     while commas:
         goes_on = _end_of_list(masked, start, commas, end, is_action)
         if goes_on is None:
-            is_question = bool(_TAG.match(masked, commas[0] + 1))
-            return Object(start, commas[0], is_question)
+            return Object(start, commas[0], _is_asked(masked, commas[0] + 1))
         commas = [it for it in commas if it >= goes_on]
     is_question = mark == "?" or (mark == "!" and masked[end : end + 2] == "!?")
     if mark and mark in "-–—":
-        is_question = bool(_TAG.match(masked, end + 1))
+        is_question = _is_asked(masked, end + 1)
     return Object(start, end, is_question)
+
+
+def _is_asked(masked: str, start: int) -> bool:
+    """Whether the words after a statement turn it into a question."""
+    if _OPINION.match(masked, start):
+        return False
+    return bool(_TAG.match(masked, start) or _OR_ELSE.match(masked, start))
 
 
 def end_at_main_clause(masked: str, found: Object) -> Object:
@@ -138,7 +157,8 @@ def has_condition(masked: str, found: Object, *, future: bool = False) -> bool:
     """
     stop = found.end
     for end in re.finditer(
-        r"[\n;!?]|\.(?=\s|\Z)|\bbut\b(?!\s+only)|\band\s+if\b", masked[found.end : found.end + 200]
+        r"[\n;!?。｡]|\.(?=\s|\Z)|\bbut\b(?!\s+only)|\band\s+if\b",
+        masked[found.end : found.end + 200],
     ):
         stop = found.end + end.start()
         break
@@ -290,6 +310,22 @@ _EMPTY = re.compile(
 _SECRET_NAME = re.compile(
     r"(?i)[\w.-]*(?:key|token|password|secret|bearer|url)s?\s*(?:is\b)?\s*[=:]*"
 )
+
+
+# Objects that turn the stance around: `I like neither tea nor coffee`, `I like tea no more`.
+_REVERSED = re.compile(
+    r"(?i)(?:(?:almost|next\s+to|absolutely|practically|virtually)\s+)?"
+    r"(?:neither|none|nobody|no\s+one|nothing(?!\s+(?:more|better)\b)"
+    r"|(?:hardly|barely|scarcely)|(?:very\s+)?(?:little\s+(?:about|of)|few\s+(?:about|of|things))"
+    r"|not\s+(?:a|an|any|one|many|much|only|all|every\w*))\b.*"
+    r"|.*\s(?:no\s+(?:more|longer)|(?:the\s+)?least(?:\s+of\s+all)?|less\s+and\s+less|not\s+at\s+all"
+    r"|never)"
+)
+
+
+def reverses(text: str) -> bool:
+    """Whether the object denies what the verb says, so that the stance is not what it seems."""
+    return bool(_REVERSED.fullmatch(text))
 
 
 def means_nothing(text: str) -> bool:

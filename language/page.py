@@ -14,21 +14,31 @@ MAX_TEXT = 64 * 1024
 _STRETCH = 1000
 _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{1,3})(?=[^\s*_])([^*_\n]{1,200}?)(?<=\S)\1(?![\w*])")
 _APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'", "`": "'", "´": "'"})
+# The punctuation of texts that are written with full-width characters.
+_FULL_WIDTH = str.maketrans("！？，；", "!?,;")
+# No store takes these, so nothing that is found may contain them.
+_NOT_STORABLE = re.compile(r"[\x00\ud800-\udfff]")
 
 
 class Page:
-    """The end of a text: secrets redacted, emphasis removed, quotations and code masked."""
+    """The end of a text: secrets redacted, emphasis removed, quotations and code masked.
+
+    `is_cut`: there was more before it, so its first sentence may not be whole.
+    """
 
     def __init__(self, text: str) -> None:
-        text, _ = redact(text[-MAX_TEXT - 4096 :])
-        if len(text) > MAX_TEXT:
+        text, _ = redact(_NOT_STORABLE.sub(" ", text[-MAX_TEXT - 4096 :]))
+        self.is_cut = len(text) > MAX_TEXT
+        if self.is_cut:
             text = re.sub(r"\A\S*", "", text[-MAX_TEXT:], count=1)
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         if "*" in text or "_" in text:
             text = _EMPHASIS.sub(r"\2", text)
         self.text = text
-        self.masked = mask(text).translate(_APOSTROPHES)
-        self._ends = [0, *sentence_ends(self.masked)]
+        masked = mask(text).translate(_APOSTROPHES)
+        # Before they are narrowed, because only full-width marks need no white space after them.
+        self._ends = [0, *sentence_ends(masked)]
+        self.masked = masked.translate(_FULL_WIDTH)
         self.stretches: set[int] = set()
 
     def sentences(self) -> Iterator[tuple[int, int]]:

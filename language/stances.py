@@ -19,7 +19,10 @@ class Verb:
 
 _ = r"[ \t\u00a0]{1,8}"
 _OFTEN = r"usually|always|typically|normally|generally|often|frequently|regularly"
-_SELDOM = r"never|(?:rarely|seldom)(?:,?{_}if{_}ever,?)?|hardly{_}ever".replace("{_}", _)
+_SELDOM = (
+    r"never|(?:rarely|seldom|infrequently)(?:{_}ever|,?{_}if{_}ever,?)?"
+    r"|(?:hardly|barely|scarcely){_}ever"
+).replace("{_}", _)
 _ADVERB = (
     r"really|just|still|also|actually|absolutely|totally|definitely|mostly|mainly|truly|simply"
     r"|personally|certainly|strongly"
@@ -30,14 +33,25 @@ _ADVERB = (
     r"|very|nearly|pretty{_}much|practically|literally"
     r"|firmly|secretly|sincerely|thoroughly|do|instead|therefore|then|vastly|slightly|first"
     r"|long{_}ago|since|too|fully|rather"
-    r"|(?!(?:hard|bare|scarce|probab|possib|supposed|alleged|former|previous|original|initial|brief"
-    r"|temporari|theoretical|hypothetical|presumab|necessari)ly)[a-z]{3,14}ly"
+    r"|(?!(?:hard|bare|scarce|rare|infrequent|probab|possib|potential|supposed|alleged|reported"
+    r"|apparent|false|former|previous|original|initial|brief|temporari|theoretical|hypothetical"
+    r"|presumab|necessari)ly)[a-z]{3,14}ly"
 ).replace("{_}", _)
 _ADVERBS = rf"(?:(?:{_ADVERB}),?{_}){{0,3}}"
+# After `not`, these deny only that it is all there is to say, or that it holds for all:
+# `I don't just like tea`, `we don't all like tea`.
+_NOT_ONLY = (
+    r"(?!(?:(?:really|actually|certainly|honestly|do){_}){0,2}"
+    r"(?:just|only|merely|simply|solely|purely|exclusively|all|both|absolutely|totally|entirely"
+    r"|completely|fully|wholly|strongly|firmly|vastly|slightly|so{_}much)\b)"
+).replace("{_}", _)
+_DENIED_ADVERBS = rf"{_NOT_ONLY}{_ADVERBS}"
 _HABITS = rf"(?:(?:{_ADVERB}|{_OFTEN}|tend{_}to),?{_}){{0,3}}"
 _LIKE = r"(?:prefer|like|love|enjoy|favou?r)"
 _HATE = r"(?:hate|dislike|avoid|despise|detest|loathe)"
 _NOT = rf"(?:do(?:n't|nt|{_}not))"
+# `I never not`, `I don't prefer not to`: negated twice.
+_NOT_TWICE = rf"(?!{_}(?:(?:do|would|will|really|ever){_})?(?:not\b|don'?t\b|won'?t\b|fail{_}to\b))"
 _FAN = (
     rf"(?:an?{_})?(?:(?:big|huge|great|real|true|massive|die-hard|lifelong|long-time|longtime"
     rf"|total){_}){{0,2}}fans?{_}of"
@@ -53,7 +67,8 @@ _CHOSEN = (
     rf"|opted{_}for|switched{_}to)"
 )
 _REFUSED = (
-    rf"(?:(?:decided|chose|chosen|opted){_}not{_}to|(?:decided|opted){_}against|stopped{_}using)"
+    rf"(?:(?:decided|chose|chosen|opted){_}(?:(?:not|never){_}to|to{_}(?:not|never)|against)"
+    rf"|stopped{_}using)"
 )
 
 VERBS = {
@@ -79,29 +94,36 @@ def _pattern(
         rf"""(?ix)(?:
         {subject}{_}{_HABITS}(?:
             (?P<dislikes0>
-                {_NOT}{_}{_ADVERBS}{_LIKE} | (?:no{_}longer|{_SELDOM}){_}{_ADVERBS}{_LIKE}
-                | prefer{_}not
-                | {_HATE}
-              | can(?:'t|t|not|{_}not){_}{_ADVERBS}stand
+                (?:{_NOT}|no{_}longer|{_SELDOM}|tend{_}not{_}to|tend{_}to{_}not)
+                    {_}{_DENIED_ADVERBS}{_LIKE}{_NOT_TWICE}
+              | prefer{_}(?:not|never(?={_}to\b)|to{_}(?:not|never))
+              | {_HATE}
+              | can(?:'t|t|not|{_}not){_}{_DENIED_ADVERBS}stand
             )
           | (?P<likes0>{_LIKE})
-          | (?P<wont0>won'?t{_}(?:ever{_})?{_ADVERBS}{_ADOPT})
+          | (?P<wont0>won'?t{_}(?:ever{_})?{_DENIED_ADVERBS}{_ADOPT})
           | (?P<refuses0>{_REFUSED}|no{_}longer{_}use)
           | (?P<chose0>{_CHOSE})
           | (?P<no_habit0>
-                {_SELDOM} | tend{_}not{_}to | {_NOT}{_}{_ADVERBS}(?:{_OFTEN}|tend{_}to)
-                | (?:{_OFTEN}){_}{_NOT}
+                (?: (?:{_SELDOM})(?:{_}tend{_}to)?
+                  | tend{_}not{_}to | tend{_}to{_}(?:not|{_NOT})
+                  | {_NOT}{_}{_DENIED_ADVERBS}(?:{_OFTEN}|tend{_}to)
+                  | (?:{_OFTEN}){_}(?:not|{_NOT})
+                ){_NOT_TWICE}
             )
           | (?P<habit0>{_OFTEN}|tend{_}to)
         )
       | {am}{_}{_ADVERBS}(?:
             (?P<dislikes1>
-                (?:not|no{_}longer){_}{_ADVERBS}(?:much{_}of{_})?{_FAN} | no{_}(?:big{_})?fans?{_}of
+                (?:not|no{_}longer){_}{_DENIED_ADVERBS}(?:much{_}of{_})?{_FAN}
+              | (?:{_SELDOM}|hardly){_}{_FAN} | no{_}(?:big{_})?fans?{_}of
             )
           | (?P<likes1>(?:(?:{_OFTEN}){_})?{_FAN})
-          | (?P<wont1>not{_}{_ADVERBS}(?:{_GOING}{_}{_ADOPT}|going{_}with))
+          | (?P<wont1>(?:not|never){_}{_DENIED_ADVERBS}(?:{_GOING}{_}{_ADOPT}|going{_}with))
           | (?P<will1>{_GOING}{_}{_ADVERBS}{_ADOPT}|going{_}with)
-          | (?P<no_habit1>{_SELDOM}|not{_}(?:{_OFTEN}))
+          | (?P<no_habit1>
+                (?:{_SELDOM}|not{_}(?:{_OFTEN})(?!{_}{_FAN})|(?:{_OFTEN}){_}not){_NOT_TWICE}
+            )
           | (?P<habit1>{_OFTEN})
         )
       | {have}{_}{_ADVERBS}(?: (?P<refuses2>{_REFUSED}) | (?P<chose2>{_CHOSEN}) )
@@ -109,14 +131,15 @@ def _pattern(
             (?P<wont3>(?:not|never){_}(?:ever{_})?{_ADOPT}) | (?P<will3>{_ADOPT})
         )
       | {would}{_}{_ADVERBS}(?:
-            (?P<dislikes4>(?:rather|prefer){_}not)
+            (?P<dislikes4>(?:rather|prefer){_}(?:not|never)|prefer{_}to{_}(?:not|never))
           | (?P<likes4>rather(?!{_}(?:like|love|enjoy)\b)|prefer)
         )
-      | {arent}{_}{_ADVERBS}(?:
+      | {arent}{_}{_DENIED_ADVERBS}(?:
             (?P<dislikes6>{_FAN}) | (?P<wont6>{_GOING}{_}{_ADVERBS}{_ADOPT}|going{_}with)
         )
       | (?:{_OFTEN})[ \t]{{0,8}},?{_}{subject}(?:
-            (?P<no_habit5>{_}{_NOT}) | (?P<habit5>)(?!{_}{_HABITS}(?:{_LIKE}|{_HATE})\b)
+            (?P<no_habit5>{_}(?:not|{_NOT}){_NOT_TWICE})
+          | (?P<habit5>)(?!{_}{_HABITS}(?:{_LIKE}|{_HATE}|{_SELDOM}|not|{_NOT})\b)
         )
         )(?![\w'-])"""
     )

@@ -148,6 +148,8 @@ _BEGINS_ADVERBIAL = words(
     yesterday
     """
 )
+# Any adverb, but for those that nearly deny what follows: `rarely I …`.
+_STATES = re.compile(r"(?!(?:hard|bare|scarce|rare|infrequent|former)ly)\w+ly")
 # Something to be done then is not decided yet.
 _NOT_YET = words("after once until when whenever")
 _ABOUT_TIME = re.compile(
@@ -220,7 +222,7 @@ def _is_complete(prefix: str, future: bool) -> bool:
         return not before or before[0].lower() not in _AS_BEFORE
     if word in _INTERJECTIONS:
         return not set(re.findall(r"[\w']+", text.lower())) - _BEFORE_STATEMENT
-    if word in _BEFORE_STATEMENT or (word == text.lower() and word.endswith("ly")):
+    if word in _BEFORE_STATEMENT or (word == text.lower() and _STATES.fullmatch(word)):
         return True
     if word in _SUBORDINATES:
         return False

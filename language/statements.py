@@ -9,6 +9,8 @@ import re
 from itertools import islice
 
 from language.facts import find_facts
+from language.favorites import find_denied
+from language.lookalikes import is_company
 from language.objects import find_object, means_nothing
 from language.page import Page
 from language.standing import Standing, judge
@@ -66,6 +68,35 @@ _NO_DOSE = (
     r"(?:the|an?|it|this|that|any|part|sides|credit|notes|photos|pictures|risks|chances|things|care"
     r"|orders|no|my|your|his|her)\b"
 )
+# Not windows and the like: `I can't have two windows open`.
+_NO_POSSESSION = (
+    r"(?:(?:one|two|three|four|five|\d+|both|all|everything|more{_}than|multiple|several|many|people"
+    r"|anyone|anybody|someone|somebody|my|your|our|his|him|her|them|us|you|nice{_}things"
+    r"|an?{_}(?:\w+{_})?(?:meeting|call|conversation|discussion|break|look|chat|life|say|clue))\b"
+    r"|(?:[\w'-]+{_}){1,5}(?:open|running|installed|enabled|disabled|waiting|working|going|happening"
+    r"|connected|loaded|closed|missing)\s*(?:[.,;!\n]|\Z|(?:at|in|on|while|when|for)\b))"
+).replace("{_}", _)
+# Ways of living, not places: `I live in hope`. In lower case, because there are towns named Hope.
+_NO_HOME = (
+    rf"(?-i:(?:(?:constant|perpetual|complete|total|permanent){_})?(?:hope|fear|denial|peace|pain"
+    rf"|harmony|darkness|silence|shame|terror|misery|sin|luxury|dread|chaos|interesting{_}times"
+    rf"|regrets?|guilt|coffee|caffeine|tea|pizza|noodles|ramen|takeaways?|savings|credit|a{_}budget"
+    rf"|borrowed{_}time|(?:the|this|an?|my|our|your){_}"
+    rf"(?:(?:own|constant|perpetual|old|golden|simple){_}){{0,2}}(?:moment|past|future|present|hope"
+    rf"|fear|shadows?|edge(?!{_}of)|dream|bubble|fantasy|world|nightmare|lie|head|mind|now|motto"
+    rf"|state(?!{_}of{_}[A-Z])|rules?|principles?|sword|mantra|saying|calendar|fact|consequences|knowledge"
+    rf"|terminal|browser|editor|(?:clock|book|code)(?=\s*(?:[.,;!\n]|\Z))))(?![\w-]))"
+)
+# When and how somebody works, not where: `I work at night`, `I'm working at the moment`.
+_NO_JOB = (
+    rf"(?:the{_}(?:moment|weekends?|dark|background)\b|(?:free|nights?|noon|weekends|silence|peace"
+    rf"|parallel|present|hours|days|bursts|batches|pairs)"
+    rf"(?=\s*(?:[.,;!\n]|\Z|(?:and|but|because|so|when|on|mostly|every|these|now)\b)))"
+)
+_TIMES = (
+    r"(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?|January|February|March|April|May|June|July"
+    r"|August|September|October|November|December|Christmas|Easter)\b"
+)
 _FIRMS = (
     r"(?:business|company|shop|bakery|restaurant|studio|farm|agency|store|caf[eé]|start-?up|hotel)"
 )
@@ -86,6 +117,27 @@ _A_NAME = (
     rf"|odd|rare|nice|beautiful|lovely|unknown|secret|private|pronounced|changed|taken)\b)"
     rf"\w+\s*(?:[.!,]|\Z|and\b))"
 )
+_DONT = rf"do(?:n'?t|{_}not)"
+_LIVE = (
+    rf"(?:live|reside){_}(?:just{_}|right{_})?(?:in|at|near|on|with|by|outside)(?!{_}{_NO_HOME})"
+)
+_WORK = rf"work{_}(?:at|for|as|in|with|from)(?!{_}{_NO_JOB})"
+_IS_AT = (
+    rf"(?:from(?!{_}(?:the|your|this){_}(?:\w+{_})?{_OFFICES})|based{_}in"
+    rf"|living{_}(?:in|with|at)(?!{_}{_NO_HOME})|located{_}in(?!{_}(?:the{_}wrong|this|that)\b)"
+    rf"|working{_}(?:at|for|as|in|from)(?!{_}{_NO_JOB}))"
+)
+# What is denied must have a name, or have been so: `I don't live in a cave` says nothing.
+_NAMED = rf"{_}(?:the{_}(?:{_AREAS}|{_CAPITAL})|(?!{_TIMES}){_CAPITAL})"
+_ANYMORE = r"[^.!?;,\n]{1,60}\bany[ \t]{0,8}(?:more|longer)\b"
+_DENIED = rf"(?={_NAMED}|{_ANYMORE})"
+_NO_ADJECTIVE = r"(?:about|with|who|whose|that|for|of|on|to|from|in|and|or|friends?|questions?)"
+# `We agreed to the terms`, `we agreed to disagree`
+_NO_DEED = r"(?:the|an?|it|this|that|these|those|his|her|their|your|my|our|all|any|disagree|differ)"
+_ILL = (
+    r"(?:allerg(?:y|ies)|intolerances?|(?:celiac|coeliac|crohn'?s){_}disease|diabetes)"
+    r"(?=\s*(?:[.,;:!()\n。]|\Z|(?:and|but|so|since|because|to|for|against|as|too|anymore)\b))"
+).replace("{_}", _)
 _ABOUT_ME = re.compile(
     rf"""(?ix)(?:
       my{_}(?:(?:full|first|last|real|middle|nick|legal){_})?(?:name{_}is|name's|names?{_}are
@@ -95,17 +147,23 @@ _ABOUT_ME = re.compile(
     | (?:please{_}|just{_}|you{_}can{_})?call{_}me
         (?={_}(?:(?-i:[A-Z])|(?!{_NO_NAME})\w+\s*(?:[.!,]|\Z)))
     | i{_}go{_}by(?={_}(?-i:[A-Z]))
-    | (?:i|we){_}{_ADVERBS}live{_}(?:just{_}|right{_})?(?:in|at|near|on|with|by|outside)
-    | {_AM}{_}{_ADVERBS}(?:from(?!{_}(?:the|your|this){_}(?:\w+{_})?{_OFFICES})|based{_}in
-    |living{_}(?:in|with|at)|located{_}in(?!{_}(?:the{_}wrong|this|that)\b))
+    | my{_}(?:(?:full|first|last|real|middle|nick|legal){_})?
+        (?:name{_}is(?:{_}not|n't)|name's{_}not)(?={_}{_CAPITAL})
+    | {_AM}{_}{_ADVERBS}not{_}{_ADVERBS}(?:called|named)(?={_}{_CAPITAL})
+    | (?:i|we){_}{_ADVERBS}(?:no{_}longer{_}{_ADVERBS})?(?:{_LIVE}|{_WORK})
+    | (?:i|we){_}{_ADVERBS}{_DONT}{_}{_ADVERBS}(?:
+        (?:{_LIVE}|{_WORK}){_DENIED} | {_WORK}(?:(?<=as)(?={_}an?\b)|(?<=from)(?={_}home\b)
+        |(?<=for|.at)(?={_}(?:the|an?)\b)))
+    | {_AM}{_}{_ADVERBS}(?:no{_}longer{_}{_ADVERBS})?{_IS_AT}
+    | (?:{_AM}{_}{_ADVERBS}not|(?:i|we){_}a(?:re|i)n't){_}{_ADVERBS}{_IS_AT}{_DENIED}
     | (?:i|we)(?:'?ve|{_}have)?{_}{_ADVERBS}moved{_}to(?!{_}(?:strike|the{_}(?!{_AREAS})|another
     |this|that|using|step|section|phase)\b)
     | i{_}(?:was{_}born|grew{_}up){_}in
     | my{_}(?:home[ ]?town|home[ ]?address|address|home|time[ ]?zone|birthday|phone{_}number
     |e-?mail(?:{_}address)?)
         {_}is(?!{_}{_TROUBLE})
-    | (?:i|we){_}{_ADVERBS}work{_}(?:at|for|as|in|with|from)
-    | {_AM}{_}{_ADVERBS}working{_}(?:at|for|as|in|from)
+    | my{_}(?:home[ ]?town|time[ ]?zone|birthday){_}is(?:{_}not|n't)
+        (?={_}(?:(?:in|on){_})?{_CAPITAL})
     | my{_}(?:job|profession|occupation|job{_}title){_}is(?!{_}{_TROUBLE})
     | my{_}(?:employer|company){_}is(?!{_}(?:{_TROUBLE}|\w+ing\b))
     | my{_}(?:boss|manager|team|title|wife|husband|partner|son|daughter
@@ -116,16 +174,27 @@ _ABOUT_ME = re.compile(
     | we{_}(?:named|called){_}our{_}{_RELATIVE}s?(?={_}{_CAPITAL})
     | (?:i|we){_}{_ADVERBS}(?:run|own){_}(?:an?|the|our){_}(?:[\w-]+{_}){{0,3}}{_FIRMS}
     | (?:i|we){_}{_ADVERBS}(?:study|teach){_}(?:at|in)?
-    | {_AM}{_}{_ADVERBS}(?:(?:severely|very|highly|deathly|slightly|mildly){_})?allergic{_}to
+    | (?:{_AM}{_}{_ADVERBS}(?:(?:not|no{_}longer){_}{_ADVERBS})?
+        |(?:i|we){_}a(?:re|i)n't{_}{_ADVERBS})
+        (?:(?:severely|very|highly|deathly|slightly|mildly){_})?allergic{_}to
     | (?:i|we){_}{_ADVERBS}(?:can(?:'?t|not|{_}not)|may{_}not|must{_}not|mustn't|shouldn't
     |should{_}not){_}
-        (?:(?:eat|have|drink)(?!{_}{_NO_FOOD})|take(?!{_}{_NO_DOSE})|tolerate|digest|consume|wear)
+        (?:(?:eat|have(?!{_}{_NO_POSSESSION})|drink(?!{_}(?:and{_}drive|enough)\b))(?!{_}{_NO_FOOD})|take(?!{_}{_NO_DOSE})|tolerate|digest|consume|wear)
     | {_AM}{_}not{_}(?:allowed|able){_}to{_}(?:eat|have|drink|take)
     | (?:i|we){_}{_ADVERBS}(?:do(?:n'?t|{_}not)|never){_}(?:eat|consume|take(?!{_}{_NO_DOSE}))
+    | (?:i|we)(?:'?ve|{_}have)?{_}{_ADVERBS}agreed{_}(?:on|against|that{_}(?:i|we)(?={_})
+        |(?:not{_})?to(?={_}(?!{_NO_DEED}\b)\w))
+    | let'?s{_}(?:not{_})?(?:(?P<go>go{_}with)|switch{_}to|stick{_}with|settle{_}on|opt{_}for
+        |use(?={_}{_CAPITAL})(?![^.!?\n]{{0,200}}?\b(?:to|examples?|instance|it)\b))
     | (?P<whole>
         {_AM}{_}{_ADVERBS}an?{_}(?:[\w-]+{_}){{0,4}}(?:{_JOBS})s?
-      | {_AM}{_}{_ADVERBS}(?:(?:a|strict|strictly|mostly){_}){{0,2}}(?:{_DIETS})
-      | i{_}have{_}an?{_}(?:[\w-]+{_}){{0,3}}(?:allergy|intolerance)
+      | {_AM}{_}no{_}longer{_}an?{_}(?:[\w-]+{_}){{0,4}}(?:{_JOBS})s?
+      | {_AM}{_}not{_}{_ADVERBS}an?{_}
+        (?:(?:software|web|data|civil|professional|trained){_})?(?:{_JOBS})s?
+      | {_AM}{_}{_ADVERBS}(?:(?:not|no{_}longer){_}{_ADVERBS})?
+        (?:(?:a|strict|strictly|mostly){_}){{0,2}}(?:{_DIETS})
+      | i(?:{_}{_ADVERBS}(?:{_DONT}{_}|no{_}longer{_})?have|'?ve{_}got){_}
+        (?:(?!{_NO_ADJECTIVE}\b)[\w-]+{_}){{0,4}}{_ILL}
       | (?:i|we){_}{_ADVERBS}work{_}remotely
       | (?:i|we){_}{_ADVERBS}(?:do(?:n'?t|{_}not)|never){_}(?:drink|smoke)(?!{_}and\b)
       )
@@ -138,16 +207,27 @@ _NAME = re.compile(
     r"[A-Z][a-z]+(?: [A-Z][a-z]+)?(?=[.,!]|\s+(?:and|from|but)\b|\s*\Z)"
 )
 _START = re.compile(
-    r"(?i)(?<![\w'./@#-])(?:i|we|my|our|im|ive|weve|i'm|people|friends|everyone|everybody|please|just|you|call)(?![\w/@.-])"
+    r"(?i)(?<![\w'./@#-])(?:i|we|my|our|im|ive|weve|i'm|people|friends|everyone|everybody|please|just|you|call"
+    r"|let's|lets)(?![\w/@.-])"
 )
 _HAPPENS = r"(?:is|are|was|were|has|have|will|must|can|should|needs?|starts?|opens?|closes?|ends?)"
 _REMEMBER = re.compile(
     rf"""(?ix)\W*(?:(?:please|also|and|ok|okay|hey|hi|just|always|oh|btw|so)[ ,]+){{0,3}}
     (?:remember|note|keep{_}in{_}mind|bear{_}in{_}mind|(?:do(?:n'?t|{_}not)|never){_}forget)
-    (?: [ \t]{{0,8}}[:,][ \t]{{0,8}} | {_}that{_}
+    (?: (?:{_}(?:this|that|the{_}following))?[ \t]{{0,8}}:[ \t]{{0,8}}
+      | [ \t]{{0,8}},[ \t]{{0,8}} | {_}that{_}
       | {_}(?=(?:i|i'm|my|we|our|he|she|the\b[^.!?\n]{{1,80}}\b{_HAPPENS})\b)
       | (?<=mind){_} )
     (?=(?P<what>.+))"""
+)
+_DECISION = re.compile(
+    rf"""(?ix)\W*(?:(?:ok|okay|so|and|well|right|great|then)[ ,]+){{0,3}}(?:
+        (?:(?:the|our|my){_})?(?:final{_})?decision[ \t]{{0,8}}:[ \t]{{0,8}}
+      | (?:the|our|my){_}(?:final{_})?decision{_}is{_}
+        (?:(?:not{_})?to{_}(?!be\b)|that{_}(?:i|we){_}|against{_})
+      | it{_}(?:was|has{_}been|is){_}decided{_}(?:that{_}(?:i|we|our|my)|not{_}to){_}
+    )(?!(?:tbd|tba|pending|none|open|postponed|unclear|unknown|to{_}be|not{_}yet|still|n/?a|later
+        |yes|no|maybe|perhaps|if|whether|who|what|when|why|how)\b)(?=(?P<what>\w.+))"""
 )
 _NOTHING = re.compile(r"(?i)\W*(?:it|this|that|these|those|me|us|you|everything|\w{0,2})\W*")
 _BULLET = re.compile(r"\A\s*(?:[-*+•]|\d{1,3}[.)])\s+")
@@ -156,11 +236,11 @@ _BULLET = re.compile(r"\A\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 def find_statements(text: str) -> list[str]:
     """The distinct sentences, as written, of at most 300 characters each.
 
-    Of a longer sentence, only the clause is kept, if it is short enough.
+    A longer one is dropped, because a part of it may say the opposite.
     """
     page = Page(text)
     facts = {
-        page.sentence_start(start): fact.content
+        page.sentence_start(start)
         for start, fact in find_facts(page, "user")
         if fact.category != "pattern"
     }
@@ -170,35 +250,45 @@ def find_statements(text: str) -> list[str]:
         if masked.rstrip().endswith("?"):
             continue
         sentence = " ".join(_BULLET.sub("", page.text[start:end]).split())
-        clause = facts.get(start) or _about_me(page, start, end) or _to_remember(masked, sentence)
-        if clause:
-            kept = sentence if len(sentence) <= MAX_CHARACTERS else clause
-            if len(kept) <= MAX_CHARACTERS:
-                found[kept] = None
+        if len(sentence) > MAX_CHARACTERS or (page.is_cut and start == 0):
+            continue
+        if start in facts or _is_about_me(page, start, end) or _is_to_be_kept(masked):
+            found[sentence] = None
     return list(found)[-MAX_STATEMENTS:]
 
 
-def _about_me(page: Page, start: int, end: int) -> str:
+def _is_about_me(page: Page, start: int, end: int) -> bool:
     for subject in islice(_START.finditer(page.masked, start, end), _MOST_SUBJECTS):
-        said = _ABOUT_ME.match(page.masked, subject.start(), end)
-        if said is None:
-            named = _NAME.match(page.masked, subject.start(), end)
-            if named is None:
-                continue
-            about, stop = named.group(), named.end()
-        else:
-            found = find_object(page.masked, said.end())
-            about = page.text[found.start : found.end].strip()
-            stop = found.end
-            says_enough = said["whole"] is not None
-            if found.is_question or not (says_enough or (about and not means_nothing(about))):
-                continue
+        if not _says_something(page, subject.start(), end):
+            continue
         prefix = page.masked[max(start, subject.start() - 400) : subject.start()]
         if judge(prefix) is Standing.STATED:
-            return " ".join(page.text[subject.start() : stop].split()).rstrip(" .,;:!")
-    return ""
+            return True
+    return False
 
 
-def _to_remember(masked: str, sentence: str) -> str:
-    asked = _REMEMBER.match(masked)
-    return sentence if asked and not _NOTHING.fullmatch(asked["what"]) else ""
+def _says_something(page: Page, start: int, end: int) -> bool:
+    said = _ABOUT_ME.match(page.masked, start, end)
+    if said is None:
+        if _NAME.match(page.masked, start, end):
+            return True
+        denied = find_denied(page.masked, start)
+        if denied is None:
+            return False
+        found = find_object(page.masked, denied.end)
+    else:
+        found = find_object(page.masked, said.end())
+    if found.is_question:
+        return False
+    if said is not None and said["whole"] is not None:
+        return True
+    about = page.text[found.start : found.end].strip()
+    if said is not None and said["go"] is not None and is_company(about):
+        return False
+    return bool(about) and not means_nothing(about)
+
+
+def _is_to_be_kept(masked: str) -> bool:
+    """Whether somebody asks to remember it, or calls it a decision."""
+    asked = _REMEMBER.match(masked) or _DECISION.match(masked)
+    return asked is not None and not _NOTHING.fullmatch(asked["what"])

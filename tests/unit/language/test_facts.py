@@ -151,6 +151,17 @@ def test_an_object_that_was_only_a_secret_is_not_a_fact(secret: str) -> None:
     assert extract_facts_from_text(f"I'll use {secret}.") == []
 
 
+@pytest.mark.parametrize("broken", ["\x00", "\ud800", "\ud83c\x00"])
+def test_what_no_store_takes_is_not_part_of_a_fact(broken: str) -> None:
+    facts = extract_facts_from_text(
+        f"I love{broken} green{broken}tea{broken}. I hate rain.{broken}"
+    )
+    facts += extract_facts_from_text(f"You prefer tea{broken}.", "assistant")
+    assert [it.content for it in facts] == ["I love green tea", "I hate rain", "I prefer tea"]
+    for fact in facts:
+        f"{fact.key} {fact.content}".encode()
+
+
 def test_the_same_text_gives_the_same_facts() -> None:
     text = "\n".join(it.text for it in PHRASES if it.speaker == "user")
     assert extract_facts_from_text(text) == extract_facts_from_text(text)
@@ -175,6 +186,7 @@ def test_no_mixture_of_phrases_raises(pieces: list[str], between: str) -> None:
     for speaker in ("user", "assistant"):
         for fact in extract_facts_from_text(between.join(pieces), speaker):
             assert 0 < len(fact.content) <= 500
+            assert "\x00" not in f"{fact.key} {fact.content}".encode().decode()
             assert len(fact.key) <= len("preference:") + 40
 
 
@@ -203,6 +215,12 @@ HOSTILE = [
     "I will use x if ",
     "I like tea and hate ",
     "I really really ",
+    "I like a and my a a ",
+    "I like a。",
+    "I think a is my favorite ",
+    "I rarely tend to ",
+    "I don't really really ",
+    "I like nothing ",
     "Usually I ",
     "my favorite ",
     "my favorite x is ",

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from language.page import MAX_TEXT
 from language.statements import find_statements
 from tests.unit.language.growth import assert_linear
 from tests.unit.language.phrases import lines, read
@@ -114,14 +115,50 @@ def test_negations_stay() -> None:
     ]
 
 
-def test_of_a_long_sentence_the_clause_is_kept() -> None:
-    long = "I prefer tea, although " + "there are many other things to say about it " * 9
-    assert find_statements(long) == ["I prefer tea"]
-    assert find_statements("I live in Berlin, although " + "it is loud " * 40) == [
-        "I live in Berlin"
-    ]
-    assert find_statements("I live in " + "x" * 300) == []
-    assert find_statements("Remember that " + "x" * 300) == []
+@pytest.mark.parametrize(
+    "start",
+    [
+        "I prefer tea, although",
+        "I live in Berlin, although",
+        "I chose Postgres, although",
+        "Remember that",
+        "Decision:",
+        "I don't live in Bonn,",
+    ],
+)
+def test_a_sentence_has_at_most_300_characters(start: str) -> None:
+    whole = start + " " + "x" * (299 - len(start))
+    assert len(whole) == 300
+    assert find_statements(whole) == [whole]
+    assert find_statements(whole + "x") == []
+
+
+def test_of_a_longer_sentence_nothing_is_kept() -> None:
+    assert not find_statements(
+        "I am allergic to nuts, or so my doctor believed, which we talked about at length for"
+        + " many years and in several languages" * 6
+        + ", but the tests showed that I am not."
+    )
+    assert find_statements("I prefer tea, although " + "there is more to say " * 20) == []
+    assert find_statements("I live in Berlin, although " + "it is loud " * 40) == []
+    assert find_statements("I prefer " + "a" * 292) == []
+
+
+def test_white_space_does_not_count() -> None:
+    assert find_statements("I live in   \t" + " " * 300 + "Berlin.") == ["I live in Berlin."]
+
+
+def test_a_sentence_whose_start_was_not_read_is_dropped() -> None:
+    sentence = "It is false that I live in Bonn."
+    rest = "Hm. " * 16_000 + "I live in Graz."
+    for seen in range(0, len(sentence) + 1, 4):
+        text = sentence + " " * (MAX_TEXT - len(rest) - seen) + rest
+        assert find_statements(text) == ["I live in Graz."]
+
+
+@pytest.mark.parametrize("broken", ["\x00", "\ud800"])
+def test_what_no_store_takes_is_not_part_of_a_statement(broken: str) -> None:
+    assert find_statements(f"I live in{broken} Bonn.{broken}") == ["I live in Bonn."]
 
 
 def test_secrets_are_redacted() -> None:
@@ -158,6 +195,12 @@ def test_no_text_raises(text: str) -> None:
         "please ",
         "my dog's name is ",
         "we have a a dog called ",
+        "let's use A ",
+        "I don't live in a ",
+        "I have a a a ",
+        "my favorite a isn't ",
+        "I can't have a a a ",
+        "Decision: ",
     ],
 )
 def test_time_grows_with_the_text_and_no_faster(piece: str) -> None:
