@@ -1,5 +1,6 @@
 """One server, one plugin and one scripted model for all; every test has its own owners."""
 
+import logging
 import uuid
 from collections.abc import AsyncIterator, Iterator
 
@@ -9,6 +10,8 @@ import pytest
 from tests.conftest import database_url, execute
 from tests.integration.recall.server import MANAGEMENT, Recall, be_patient, example_plugin, recall
 from tests.integration.recall.upstream import Model, scripted_model
+
+log = logging.getLogger(__name__)
 
 
 @pytest.fixture(scope="session")
@@ -62,5 +65,16 @@ async def api(server: Recall) -> AsyncIterator[httpx.AsyncClient]:
 async def chat(server: Recall, owner: str) -> AsyncIterator[httpx.AsyncClient]:
     """A chat client of one owner."""
     headers = {"authorization": f"Bearer {owner}"}
-    async with httpx.AsyncClient(base_url=server.url, headers=headers, timeout=60) as client:
+    async with httpx.AsyncClient(
+        base_url=server.url,
+        headers=headers,
+        timeout=60,
+        event_hooks={"response": [_show_memory_error]},
+    ) as client:
         yield client
+
+
+async def _show_memory_error(response: httpx.Response) -> None:
+    """Say why a request got no memories, for the report of a test that expected some."""
+    if (error := response.headers.get("x-memory-error")) is not None:
+        log.warning("x-memory-error: %s", error)
