@@ -281,12 +281,12 @@ async def _by_vector(
         return [], Resolution(strategy, **source, fallback_reason=reason)
     if vector is None:
         return [], Resolution(strategy, **source, fallback_reason="the embedder failed")
-    moment = now()
     nearest = await store.nearest(selection, vector, NEAREST, model=embedder.model)
+    alive = {one.id for one in _alive(nearest.candidates, cutoff)}
     near = [
         (one, score)
         for one, score in zip(nearest.candidates, nearest.scores, strict=True)
-        if one.updated_at >= cutoff and (one.expires_at is None or one.expires_at > moment)
+        if one.id in alive
     ]
     if not near:
         reason = "no memory has a vector of this model"

@@ -21,7 +21,7 @@ NUMBERS = {
 
 
 def nested(depth: int, kind: type = dict) -> dict[str, Any]:
-    """Metadata of so many levels."""
+    """Metadata with this many levels."""
     value: Any = 1
     for _ in range(depth - 1):
         value = {"a": value} if kind is dict else [value]
