@@ -399,7 +399,8 @@ class MemoryClient:
         """For the negotiation: one request that bypasses the breaker."""
         deadline = self._deadline(None)
         return read_answer(
-            HealthResponse, await self._wire.send("GET", "/v1/health", deadline=deadline)
+            HealthResponse,
+            await self._wire.send("GET", "/v1/health", deadline=deadline, repeatable=True),
         )
 
     async def _learn(self, deadline: float) -> HealthResponse:
@@ -472,7 +473,12 @@ class MemoryClient:
         async def request(number: int) -> bytes:
             try:
                 return await self._wire.send(
-                    method, path, content, deadline=deadline, secrets=secrets
+                    method,
+                    path,
+                    content,
+                    deadline=deadline,
+                    repeatable=repeatable and not gone_is_done,
+                    secrets=secrets,
                 )
             except NotFound:
                 if number > 0 and gone_is_done:

@@ -19,7 +19,13 @@ class HttpxTransport:
         self._max_answer = max_answer
 
     async def request(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+        *,
+        repeatable: bool = False,  # noqa: ARG002 - no connection is kept that could be closed
     ) -> Answer:
         """Send a request and wait for its answer, whatever its status."""
         try:

@@ -58,9 +58,18 @@ class Transport(Protocol):
     """Sends a request and returns the answer, whatever its status."""
 
     async def request(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+        *,
+        repeatable: bool = False,
     ) -> Answer:
-        """The answer; raises `TransportError` or `AnswerTooLarge` when there is none to return."""
+        """The answer; raises `TransportError` or `AnswerTooLarge` when there is none to return.
+
+        One that is `repeatable` may be sent twice.
+        """
 
     async def aclose(self) -> None:
         """Close what is open."""
@@ -69,7 +78,9 @@ class Transport(Protocol):
 class HttpTransport:
     """Requests to one address, at most `max_connections` at a time; the others wait.
 
-    A cancelled request closes its connection, because an answer may still arrive on it.
+    A cancelled request closes its connection, because an answer may still arrive on it. A request
+    that is `repeatable` is sent again if the server closes a connection that was idle before: it
+    may have decided to close it before the request arrived.
     """
 
     def __init__(
@@ -94,22 +105,25 @@ class HttpTransport:
         self._slots = asyncio.Semaphore(max_connections)
 
     async def request(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+        *,
+        repeatable: bool = False,
     ) -> Answer:
         """Send a request and wait for its answer, whatever its status."""
         message = self._message(method, path, headers, body)
         async with self._slots:
-            connection = self._idle_connection() or await self._connect()
-            try:
-                answer = await connection.exchange(message, self._max_answer)
-            except BaseException:
-                connection.close()
-                raise
-            if connection.reusable:
-                self._idle.append(connection)
-            else:
-                connection.close()
-            return answer
+            connection = self._idle_connection()
+            if connection is not None:
+                try:
+                    return await self._exchange(connection, message)
+                except Interrupted:
+                    if not (repeatable and connection.is_unanswered):
+                        raise
+            return await self._exchange(await self._connect(), message)
 
     async def aclose(self) -> None:
         """Close what is idle."""
@@ -125,6 +139,18 @@ class HttpTransport:
             return head + b"\r\n"
         body = body or b""
         return b"%bContent-Length: %d\r\n\r\n%b" % (head, len(body), body)
+
+    async def _exchange(self, connection: "_Connection", message: bytes) -> Answer:
+        try:
+            answer = await connection.exchange(message, self._max_answer)
+        except BaseException:
+            connection.close()
+            raise
+        if connection.reusable:
+            self._idle.append(connection)
+        else:
+            connection.close()
+        return answer
 
     def _idle_connection(self) -> "_Connection | None":
         while self._idle:
@@ -158,6 +184,7 @@ class _Connection(asyncio.Protocol):
         self._reader: AnswerReader | None = None
         self._used_at = 0.0
         self.reusable = True
+        self.is_unanswered = True  # whether not a single byte of the last answer has arrived
 
     @property
     def idle_for(self) -> float:
@@ -167,6 +194,7 @@ class _Connection(asyncio.Protocol):
     def exchange(self, message: bytes, max_answer: int) -> asyncio.Future[Answer]:
         """Send a request; the future is its answer."""
         self._reader = AnswerReader(max_answer)
+        self.is_unanswered = True
         self._answer = self._loop.create_future()
         if self._transport is None or self._transport.is_closing():
             self._fail(Interrupted("the connection is closed"))
@@ -186,6 +214,7 @@ class _Connection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
+        self.is_unanswered = False
         reader = self._reader
         if reader is None:
             # An unsolicited response: it is unclear which request the next bytes answer.

@@ -64,17 +64,21 @@ class Wire:
         body: bytes | None = None,
         *,
         deadline: float,
+        repeatable: bool = False,
         secrets: Collection[str] = (),
     ) -> bytes:
         """The body of a 2xx answer. Anything else raises, and no message contains a secret.
 
-        `deadline` is in the loop's time; `secrets` are the texts that the request contains.
+        `deadline` is in the loop's time; `secrets` are the texts that the request contains. One
+        that is `repeatable` may be sent twice.
         """
         hidden = [*secrets, self._token or ""]
         failure: MemoryPluginError
         try:
             async with asyncio.timeout_at(deadline):
-                answer = await self._transport.request(method, path, self.headers, body)
+                answer = await self._transport.request(
+                    method, path, self.headers, body, repeatable=repeatable
+                )
         except TimeoutError:
             failure = Timeout("the plugin did not answer in time")
         except AnswerTooLarge as error:

@@ -263,6 +263,61 @@ async def test_an_unknown_host_name_is_not_connected() -> None:
         await get(client)
 
 
+class Forgetful(Server):
+    """Answers the first request of a connection, and closes it when a second one arrives."""
+
+    def __init__(self, *pieces: bytes, rest: bytes = b"") -> None:
+        super().__init__(*pieces)
+        self.rest = rest
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            self.requests.append(await read_request(reader))
+            writer.writelines(self.pieces)
+            self.requests.append(await read_request(reader))
+            writer.write(self.rest)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+
+async def test_a_repeatable_request_survives_the_end_of_an_idle_connection() -> None:
+    server = Forgetful(OK)
+    async with client_of(server) as client:
+        for _ in range(2):
+            answer = await client.request("POST", "/v1/search", {}, b"{}", repeatable=True)
+            assert answer.body == b"ok"
+    assert (server.connections, len(server.requests)) == (2, 3)
+
+
+async def test_another_request_is_not_sent_twice() -> None:
+    server = Forgetful(OK)
+    async with client_of(server) as client:
+        await client.request("POST", "/", {}, b"{}")
+        with pytest.raises(Interrupted):
+            await client.request("POST", "/", {}, b"{}")
+    assert (server.connections, len(server.requests)) == (1, 2)
+
+
+async def test_a_request_whose_answer_has_begun_is_not_sent_twice() -> None:
+    server = Forgetful(OK, rest=OK[:-1])
+    async with client_of(server) as client:
+        await client.request("POST", "/", {}, b"{}", repeatable=True)
+        with pytest.raises(Interrupted):
+            await client.request("POST", "/", {}, b"{}", repeatable=True)
+    assert (server.connections, len(server.requests)) == (1, 2)
+
+
+async def test_a_repeatable_request_on_a_new_connection_is_sent_once() -> None:
+    server = Server(close=True)
+    async with client_of(server) as client:
+        with pytest.raises(Interrupted):
+            await client.request("POST", "/", {}, b"{}", repeatable=True)
+    assert len(server.requests) == 1
+
+
 async def test_a_cancelled_request_does_not_answer_the_next() -> None:
     late = asyncio.Event()
 
