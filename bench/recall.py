@@ -315,6 +315,6 @@ def _recall(stage: Stage, database: str, plugin: str, model: str) -> Iterator[st
 
 def _stop(process: "subprocess.Popen[str] | subprocess.Popen[bytes]") -> None:
     process.send_signal(signal.SIGTERM)
-    process.wait(20)
+    process.wait(60)
     if process.stdout is not None:
         process.stdout.close()

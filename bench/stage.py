@@ -24,8 +24,8 @@ from plugin_postgres import pgvector
 from plugin_postgres.schema import SCHEMA
 from postgres.embedded import embedded_postgres
 
-_READY_SECONDS = 60
-_STOP_SECONDS = 15
+_READY_SECONDS = 120
+_STOP_SECONDS = 60
 # At most two workers on two cores: PostgreSQL needs one of them.
 WORKERS = 2
 _SERVER = {

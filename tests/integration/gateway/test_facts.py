@@ -48,6 +48,14 @@ class OpenAI:
         self.calls.append(asyncio.create_task(self._serve(reader, writer)))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # Who asked may not have waited, not even to send the request.
+        with suppress(OSError, asyncio.IncompleteReadError):
+            await self._reply(reader, writer)
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+
+    async def _reply(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         asked = await reader.readuntil(b"\r\n\r\n")
         lines = asked.decode().lower().split("\r\n")
         [length] = [int(it.split(":")[1]) for it in lines if it.startswith("content-length:")]
@@ -58,12 +66,8 @@ class OpenAI:
         status, body = ("503 No", "nonsense") if self.is_down else ("200 OK", self._answer(request))
         payload = body.encode()
         head = f"HTTP/1.1 {status}\r\nContent-Length: {len(payload)}\r\nConnection: close\r\n\r\n"
-        with suppress(OSError):  # who asked may not have waited
-            writer.write(head.encode() + payload)
-            await writer.drain()
-        writer.close()
-        with suppress(OSError):
-            await writer.wait_closed()
+        writer.write(head.encode() + payload)
+        await writer.drain()
 
     def _answer(self, request: dict[str, Any]) -> str:
         if "input" in request:
