@@ -40,8 +40,13 @@ class Sample(NamedTuple):
 
     @property
     def is_counted(self) -> bool:
-        """Whether all memories of the namespaces were counted, and none of them is pinned."""
+        """Whether all memories of the namespaces were counted."""
         return self.share == 1.0 and all(part.is_counted for part in self.parts)
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether a memory is pinned."""
+        return any(part.is_pinned for part in self.parts)
 
     def counts(self, templates: Sequence[str]) -> tuple[list[int], list[int]]:
         """`seen` and `estimate` of each template, in less time than one by one."""
@@ -70,7 +75,8 @@ class _Part:
 
     taken: int
     stored: int  # how many memories they have, as far as counted
-    is_counted: bool  # whether all were counted, and none of them is pinned
+    is_counted: bool  # whether all were counted
+    is_pinned: bool  # whether one of them is pinned
     words: dict[str, int]  # by template, a bit for each memory; words of one memory are left out
 
     def seen(self, template: str, without: str | None) -> int:
@@ -174,7 +180,8 @@ def _part(rows: Sequence[tuple[int, bool, Sequence[str]]], most: int) -> _Part:
     return _Part(
         taken=len(texts),
         stored=sum(stored for stored, _, _ in rows),
-        is_counted=all(stored < most and not is_pinned for stored, is_pinned, _ in rows),
+        is_counted=all(stored < most for stored, _, _ in rows),
+        is_pinned=any(is_pinned for _, is_pinned, _ in rows),
         # The bits of a word of one memory are a power of two.
         words={f"'@{word}'": bits for word, bits in words.items() if bits & (bits - 1)},
     )

@@ -1,9 +1,10 @@
-"""The usual question: no pinned memories, and every word is counted or known to be common.
+"""The usual question: no pinned memories, no time range, and a few namespaces.
 
-If it has few clues, one lookup finds the memories with any of them (`sql/search_few.sql`). The
-statement has a column for each clue, so it exists in several sizes: an unused column costs
-PostgreSQL a few microseconds. With many clues, checking every memory for each of them takes longer
-than looking each of them up (`sql/search_some.sql`).
+If it has few clues and few memories have each, one lookup finds the memories with any of them
+(`sql/search_few.sql`). The statement has a column for each clue, so it exists in several sizes: an
+unused column costs PostgreSQL a few microseconds. With many clues, or in a large namespace,
+checking every memory for each of them takes longer than looking each of them up
+(`sql/search_some.sql`).
 """
 
 import math
@@ -16,6 +17,10 @@ from plugin_postgres.question import Question, in_memory
 
 # A term in at least this many memories is crowded and not looked up.
 CROWDED = 200
+# For a question of at most this many terms, memories with all of them are looked up as well, and
+# at most this many of those are read.
+FEW_TERMS = 4
+WITH_ALL = 600
 # How many terms may be crowded.
 MOST_CROWDED = 8
 # How much a word counts that only begins with the last one.
@@ -27,11 +32,18 @@ _PARAMETERS = 19
 
 
 def search(
-    question: Question, estimates: Sequence[int], limit: int, marks: Sequence[str], filter_: str
+    question: Question,
+    estimates: Sequence[int],
+    limit: int,
+    marks: Sequence[str],
+    filter_: str,
+    *,
+    is_small: bool,
 ) -> tuple[str, list[object]]:
     """The statement, and its arguments from $5 on, for namespaces with these marks.
 
-    `estimates` is about how many memories have each term, or 0 if that is few.
+    `estimates` is about how many memories have each term, or 0 if that is few; `is_small` is
+    whether fewer than `CROWDED` have each of those that are looked up.
     """
     terms, factors = question.terms, question.factors
     looked_up: list[int] = []
@@ -47,11 +59,11 @@ def search(
             weights.append(factors[place] * math.log(1 + 1000 / min(estimate, most)))
     newest = max(min(max(8 * limit, 160), 400) // len(marks), 2)
     clues = len(looked_up) - (question.begun is not None)
-    for size in _SIZES:
+    for size in _SIZES if is_small else ():
         if clues <= size[0] and len(crowded) <= size[1]:
             few = _few(question, looked_up, crowded, weights, size, newest, marks, filter_)
             return _statement(*size), few
-    some = _some(question, looked_up, crowded, weights, newest, marks, filter_)
+    some = _some(question, looked_up, crowded, weights, limit, newest, marks, filter_)
     return sql.load("search_some"), some
 
 
@@ -112,6 +124,7 @@ def _some(
     looked_up: Sequence[int],
     crowded: Sequence[str],
     weights: Sequence[float],
+    limit: int,
     newest: int,
     marks: Sequence[str],
     filter_: str,
@@ -127,12 +140,19 @@ def _some(
         begun, word = len(templates), looked_up.index(last) + 1
         clue = f"{in_memory(question.begun)} & !{in_memory(question.terms[last])}"
         shorter = f"({question.shorter}){filter_}" if question.shorter else None
+    clues = [in_memory(template) for template in templates]
+    if clue is not None:
+        clues[-1] = clue
+    every = None
+    if 2 <= len(question.terms) <= FEW_TERMS:
+        every = " & ".join(question.terms) + filter_
     free = MOST_CROWDED - len(crowded)
     return [
         question.phrase,
         question.literal,
         question.is_question,
         text_array([keys.lookups(template + filter_, marks)[0] for template in templates]),
+        text_array(clues),
         number_array(counts),
         CROWDED,
         begun,
@@ -143,6 +163,8 @@ def _some(
         *weights,
         *[0.0] * free,
         sum(weights),
+        every,
+        max(WITH_ALL, limit),
         shorter,
         question.last_word if shorter else None,
         newest,

@@ -10,10 +10,8 @@ from plugin_postgres.arrays import number_array, text_array
 from plugin_postgres.commonness import Commonness, Sample
 from plugin_postgres.lexicon import Fetch, Lexicon
 from plugin_postgres.question import Question, in_memory
-from plugin_postgres.usual import BEGUN, CROWDED, MOST_CROWDED
+from plugin_postgres.usual import BEGUN, CROWDED, FEW_TERMS, MOST_CROWDED, WITH_ALL
 
-# For a question of at most this many terms, memories with all of them are tried first.
-_FEW_TERMS = 4
 # With more namespaces, lookups are expensive: only some terms, and no beginnings of words.
 _FEW_NAMESPACES = 64
 _LOOKED_UP = 3
@@ -21,8 +19,7 @@ _LOOKED_UP = 3
 _NAMESPACES_FOR_NEWEST = 200
 # With at most this many, stems that are shorter than an unfinished word are looked up.
 _NAMESPACES_FOR_STEMS = 200
-# How many memories with all terms, and with one term, are read at most.
-_WITH_ALL = 600
+# How many memories with one term are read at most.
 _WITH_ONE = 200
 _WITH_ONE_OF_A_PART = 40
 # A crowded term is also in at least an eighth of the sample.
@@ -110,7 +107,7 @@ class WordSearch:
         terms = self._question.terms
         return (
             self._vector is None
-            and 1 <= len(terms) <= _FEW_TERMS
+            and 1 <= len(terms) <= FEW_TERMS
             and len(self._namespaces) <= keys.SPAN
             and not self._question.is_only_function
             and self._request.created_after is None
@@ -132,7 +129,7 @@ class WordSearch:
             self._kinds,
             limit,
             self._where,
-            _WITH_ALL,
+            WITH_ALL,
             lookup,
             None if single is None else in_memory(single),
             question.phrase,
@@ -140,7 +137,7 @@ class WordSearch:
             question.is_question,
         )
         number = found[0][0] if found else 0
-        if (0 if single else limit - 1) < number < _WITH_ALL:
+        if (0 if single else limit - 1) < number < WITH_ALL:
             return [row[1:] for row in found]
         return None
 
@@ -160,7 +157,7 @@ class WordSearch:
             if _is_crowd(sample, sample.seen(question.begun, without=word)):
                 begun = max(begun, sample.estimate(question.begun, without=word))
         is_usual = (
-            sample.is_counted
+            not sample.is_pinned
             and self._vector is None
             and not question.is_only_function
             and self._request.created_after is None
@@ -168,9 +165,11 @@ class WordSearch:
             and len(self._marks) <= keys.SPAN
             and 0 < len(looked_up) >= len(estimates) - MOST_CROWDED
             and begun < CROWDED
-            and all(guesses[place] < CROWDED for place in looked_up)
         )
-        return _Plan(looked_up, estimates=estimates, begun=begun, is_usual=is_usual)
+        is_small = sample.is_counted and all(guesses[place] < CROWDED for place in looked_up)
+        return _Plan(
+            looked_up, estimates=estimates, begun=begun, is_usual=is_usual, is_small=is_small
+        )
 
     def _for_many(self, sample: Sample) -> "_Plan":
         """In many namespaces, some terms are looked up first and others only if needed.
@@ -207,6 +206,7 @@ class WordSearch:
             self._request.limit,
             self._marks,
             self._filter,
+            is_small=plan.is_small,
         )
         found = await self._fetch(
             statement,
@@ -256,7 +256,7 @@ class WordSearch:
     ) -> Sequence[Sequence[Any]] | None:
         """The same by families; None if they have too much that is in other namespaces."""
         are_wider = self._commonness.are_wider(self._families)
-        bound = _WITH_ALL + len(self._namespaces)
+        bound = WITH_ALL + len(self._namespaces)
         is_partial = are_wider or self._request.created_after or self._request.created_before
         estimates = plan.estimates or [0] * len(self._question.terms)
         if is_partial and any(estimates[place] > bound for place in plan.looked_up):
@@ -285,7 +285,7 @@ class WordSearch:
         """How much each lookup by namespace reads, and how many lookups a term has."""
         parts_count = -(-len(self._namespaces) // keys.SPAN)
         if len(self._question.terms) < 2:
-            return _WITH_ALL, parts_count
+            return WITH_ALL, parts_count
         return max(_WITH_ONE // parts_count, _WITH_ONE_OF_A_PART), parts_count
 
     def _arguments(
@@ -321,7 +321,7 @@ class WordSearch:
         for clue, _ in templates:
             estimates[clue - 1] = "NULL"
         every = None
-        if self._are_few and 2 <= len(terms) <= _FEW_TERMS:
+        if self._are_few and 2 <= len(terms) <= FEW_TERMS:
             every = " & ".join(terms) + self._filter
         wanted = request.limit * (_FUSED if self._vector is not None else 1)
         shorter = None
@@ -349,7 +349,7 @@ class WordSearch:
             number_array(of_clue),
             bound,
             every,
-            max(_WITH_ALL // parts_count, wanted),
+            max(WITH_ALL // parts_count, wanted),
             f"'@.pin' & ({' | '.join(terms)}){self._filter}" if terms else None,
             shorter,
             question.last_word if shorter else None,
@@ -369,6 +369,7 @@ class _Plan(NamedTuple):
     estimates: list[int] | None = None  # about how many memories have each term; 0: few
     begun: int = 0  # the same for words that begin with the last one
     is_usual: bool = False  # whether to try `_as_usual`
+    is_small: bool = False  # whether each term to look up is in fewer than `CROWDED` memories
 
     def has_all(self, terms: int) -> bool:
         """Whether no term is left out, so that no other plan finds more."""

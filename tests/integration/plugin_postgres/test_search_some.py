@@ -19,6 +19,8 @@ pytestmark = pytest.mark.anyio
 
 HOMES = ["workspace:some", "team:some"]
 NAMES = ["Ada", "Grace", "Edsger", "Barbara", "Tony"]
+COLOURS = ["amber", "blue", "coral", "dun", "emerald", "fawn", "green", "hazel", "indigo", "jade"]
+COLOURS += ["khaki", "lilac", "mauve", "navy"]
 NAMESPACES = """
 INSERT INTO memory_namespaces (name, kind) SELECT unnest($1::text[]), 'custom'
 """
@@ -49,6 +51,17 @@ async def connection(migrated: str) -> AsyncIterator[asyncpg.Connection]:
         texts = contents(450)
         await connection.execute(MEMORIES, [HOMES[n % 5 == 0] for n in range(len(texts))], texts)
         yield connection
+
+
+@pytest.fixture
+async def large(connection: asyncpg.Connection) -> asyncpg.Connection:
+    """Many more memories, in which each colour is common, but not common enough for a sample."""
+    texts = [
+        f"{text} {COLOURS[number % len(COLOURS)]} and {COLOURS[number // 200 % len(COLOURS)]} sails"
+        for number, text in enumerate(contents(2_500))
+    ]
+    await connection.execute(MEMORIES, [HOMES[0]] * len(texts), texts)
+    return connection
 
 
 async def answer(
@@ -101,6 +114,39 @@ async def test_the_answers_are_the_same(
             found, used = await answer(connection, request)
             expected, _ = await answer(connection, request, is_large=True)
             assert usual.STATEMENTS.intersection(used)
+            assert sql.load("search_text") not in used
+            assert found == expected
+
+
+@pytest.mark.parametrize("homes", [HOMES[:1], HOMES], ids=["one", "two"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        pytest.param("Which harbour3 has amber and blue sails?", id="common and rare words"),
+        pytest.param("Did Ada see the lantern of harbour3?", id="rare and very common words"),
+        pytest.param("coral or zebra?", id="a common word and one that no memory has"),
+        pytest.param("amber, navy, hazel?", id="only common words"),
+        pytest.param(
+            "Ada at harbour1 or harbour2 in amber, blue, coral, emerald, green, indigo or jade?",
+            id="many common words",
+        ),
+        pytest.param("day 33 with Grace in indig", id="a beginning of a common word"),
+        pytest.param("harbour4 or harbour5 on day 33, coraled", id="another form of a common word"),
+        pytest.param("harbour4 or the hazelnut", id="a beginning that no word has"),
+        pytest.param("harbour3 harbour4 harbour5 zebra harbour7?", id="only rare words"),
+        pytest.param("zebra quagga okapi?", id="nothing"),
+    ],
+)
+async def test_the_answers_are_the_same_in_a_large_namespace(
+    large: asyncpg.Connection, homes: list[str], query: str
+) -> None:
+    for limit in (3, 20, 100):
+        for options in ({}, {"kinds": ["summary"]}, {"where": {"turn": 1}}):
+            body = {"namespaces": homes, "query": query, "limit": limit, **options}
+            request = SearchRequest.model_validate(body)
+            found, used = await answer(large, request)
+            expected, _ = await answer(large, request, is_large=True)
+            assert sql.load("search_some") in used
             assert sql.load("search_text") not in used
             assert found == expected
 
