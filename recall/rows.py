@@ -28,7 +28,8 @@ _SCORE = b',"score":'
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 _IN_NUMBERS = b"0123456789."
 # orjson makes a float of an integer that needs more than 64 bits, which has at least 19 digits.
-_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+_LONG_NUMBER = b"0" * 19
+_AS_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 _KINDS = frozenset({"fact", "summary", "checkpoint"})
 _SOURCES = frozenset({"agent", "runtime", "user"})
 _TYPES = frozenset(MEMORY_TYPES)
@@ -116,13 +117,18 @@ class Reader:
 def _candidate(text: bytes, owners: Mapping[str, str]) -> Candidate:
     if rb"\u0000" in text:
         raise _Unusual
-    if _LONG_NUMBER.search(text):
+    if _has_long_number(text):
         return _one_with_care(text, owners)
     row = orjson.loads(b'{"id":"%b}' % text)
     if "score" in row:
         raise _Unusual
     memory, _ = _read(row, owners)
     return Candidate(memory)
+
+
+def _has_long_number(text: bytes) -> bool:
+    # A pattern takes ten times as long, half of the time of a row.
+    return _LONG_NUMBER in text.translate(_AS_ZEROS)
 
 
 def _one_with_care(text: bytes, owners: Mapping[str, str]) -> Candidate:
@@ -136,7 +142,7 @@ def _one_with_care(text: bytes, owners: Mapping[str, str]) -> Candidate:
 
 
 def _as_usual(body: bytes, owners: Mapping[str, str]) -> Found:
-    if rb"\u0000" in body or _LONG_NUMBER.search(body):
+    if rb"\u0000" in body or _has_long_number(body):
         raise _Unusual
     rows = orjson.loads(body)["memories"]
     read = [_read(row, owners) for row in rows if row["namespace"] in owners]
