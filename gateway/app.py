@@ -27,6 +27,7 @@ from gateway.messages import Messages
 from gateway.metrics import Numbers
 from gateway.models import Models
 from gateway.plugin import Plugin
+from gateway.recent import Recent
 from gateway.resources import MAX_JSON, Resources
 from gateway.schema import SCHEMA
 from gateway.search import Search
@@ -73,7 +74,8 @@ def create_app(settings: Settings, client: MemoryClient | None = None) -> Starle
     locks = Locks(database, SCHEMA.lock, most=max(1, settings.pool_size // 3))
     clean = _redactor(settings, numbers)
     admin = Admin(settings.admin_token)
-    flush = Flush(database, plugin, locks, models, numbers)
+    recent = Recent()
+    flush = Flush(database, plugin, locks, models, recent, numbers)
     deletion = Deletion(database, plugin, locks, numbers)
     facts = LateFacts(database, locks, flush, models, clean)
     extractor = Extractor(redact=settings.redact)
@@ -82,7 +84,7 @@ def create_app(settings: Settings, client: MemoryClient | None = None) -> Starle
     endpoints = Endpoints(
         admin=admin,
         users=users,
-        messages=Messages(database, users, clean),
+        messages=Messages(database, users, recent, clean),
         flush=flush,
         search=Search(database, plugin, models),
         memories=Memories(database, plugin, locks, models, clean),

@@ -27,6 +27,7 @@ from gateway.metrics import Numbers
 from gateway.models import Models
 from gateway.names import SessionName
 from gateway.plugin import Plugin, Unwritten
+from gateway.recent import Added, Recent
 from gateway.statements import load
 from gateway.turns import Message
 from gateway.users import recognise
@@ -59,9 +60,9 @@ class _Session:
 
 
 class _Known(NamedTuple):
-    """A session, and the key of its user when it was looked up."""
+    """A session as a flush has read it, and the key that its user had then."""
 
-    session: int
+    session: _Session
     key_sha256: bytes
 
 
@@ -73,12 +74,19 @@ class Flush:
     """Writes added messages and uploaded files to the plugin."""
 
     def __init__(
-        self, database: Database, plugin: Plugin, locks: Locks, models: Models, numbers: Numbers
+        self,
+        database: Database,
+        plugin: Plugin,
+        locks: Locks,
+        models: Models,
+        recent: Recent,
+        numbers: Numbers,
     ) -> None:
         self._database = database
         self._plugin = plugin
         self._locks = locks
         self._models = models
+        self._recent = recent
         self._numbers = numbers
         self._known: OrderedDict[SessionName, _Known] = OrderedDict()
 
@@ -113,10 +121,36 @@ class Flush:
         known = self._known.get(name)
         if known is None or not hmac.compare_digest(known.key_sha256, given.key_sha256):
             return None
-        taken = await self._flush_session(known.session, given)
+        added = self._recent.forget(name)
+        taken = None
+        if added and not known.session.is_new:
+            taken = await self._flush_added(known, added)
+        if taken is None:
+            taken = await self._flush_session(known.session.id, given)
         if taken is None:
             self._known.pop(name, None)
         return taken
+
+    async def _flush_added(self, known: _Known, added: list[Added]) -> Taken | None:
+        """Flush what this worker has added, without reading it.
+
+        None if the buffer has other messages, or anything else has changed: nothing was taken.
+        """
+        session = known.session
+        batch = self._batch(session, [it.message() for it in added])
+        if len(batch.memories) >= _MOST_AT_ONCE:
+            return None
+        arguments = batch.id, *batch.arguments(), session.id, known.key_sha256
+        digests = [it.digest for it in added]
+        try:
+            async with self._locks.hold(
+                session.id, load("take_added"), *arguments, digests
+            ) as held:
+                if not held.rows[0]["is_taken"]:
+                    return None
+                return await self._deliver_batch(held, session, batch, len(added))
+        except (ForeignKeyViolationError, NotNullViolationError):
+            return None  # another flush was faster, or the session has just been deleted
 
     async def _flush_session(
         self, session: int, given: Credentials | None = None, *, take: bool = True
@@ -135,12 +169,7 @@ class Flush:
             load("find_session"), name.user_id, name.app_id, name.project_id, name.name
         )
         recognise(given, row)
-        session: int | None = None if row is None else row["session"]
-        if session is not None:
-            self._known[name] = _Known(session, given.key_sha256)
-            if len(self._known) > _MOST_KNOWN:
-                self._known.popitem(last=False)
-        return session
+        return None if row is None else row["session"]
 
     async def _run(
         self, held: Held, session_id: int, given: Credentials | None, *, take: bool
@@ -153,6 +182,10 @@ class Flush:
             return None
         name = SessionName(first["user_id"], first["app_id"], first["project_id"], first["name"])
         session = _Session(session_id, name, first["namespace"], first["is_new"])
+        self._known[name] = _Known(session, first["key_sha256"])
+        if len(self._known) > _MOST_KNOWN:
+            self._known.popitem(last=False)
+        self._recent.forget(name)  # this flush takes it
         batch: Batch | None = None
         if take and first["number"] is not None:
             try:
@@ -174,19 +207,23 @@ class Flush:
     async def _take(self, held: Held, session: _Session) -> Batch:
         """Record durably what is taken, before the plugin is called."""
         rows = held.rows
-        batch = Batch(uuid4(), session.name)
         messages = [
             Message(row["role"], row["sender_id"], row["sent_at"], row["content"]) for row in rows
         ]
-        batch.add_turns(messages, ask=self._models.finds_facts)
+        batch = self._batch(session, messages)
         await held.connection.execute(
             load("take_batch"),
             session.id,
             batch.id,
+            *batch.arguments(),
             [row["number"] for row in rows],
             rows[0]["last_message_at"],
-            *batch.arguments(),
         )
+        return batch
+
+    def _batch(self, session: _Session, messages: list[Message]) -> Batch:
+        batch = Batch(uuid4(), session.name)
+        batch.add_turns(messages, ask=self._models.finds_facts)
         return batch
 
     async def _deliver_batch(

@@ -12,6 +12,7 @@ from gateway.additions import Addition
 from gateway.credentials import Credentials
 from gateway.errors import BadRequest, Conflict, Unauthorized
 from gateway.names import SessionName
+from gateway.recent import Added, Recent
 from gateway.rounds import Rounds
 from gateway.statements import load
 from gateway.users import User, Users
@@ -19,16 +20,6 @@ from postgres.database import Database
 
 _LONGEST_KEY = 255
 _SHORT_WORD = 15
-
-
-class _Row(NamedTuple):
-    """A message, in the order of the type `new_message`."""
-
-    digest: bytes
-    role: str
-    sender_id: str
-    timestamp: int
-    content: str
 
 
 class _Place(NamedTuple):
@@ -43,7 +34,7 @@ class _Add(NamedTuple):
     """One request; secrets in its messages are already replaced."""
 
     place: _Place
-    rows: list[_Row]
+    rows: list[Added]
 
     @property
     def sha256(self) -> bytes:
@@ -56,9 +47,12 @@ class _Add(NamedTuple):
 class Messages:
     """The buffers of all sessions. They do not need the plugin."""
 
-    def __init__(self, database: Database, users: Users, redact: Callable[[str], str]) -> None:
+    def __init__(
+        self, database: Database, users: Users, recent: Recent, redact: Callable[[str], str]
+    ) -> None:
         self._database = database
         self._users = users
+        self._recent = recent
         self._redact = redact
         self._rounds: Rounds[_Add, int] = Rounds(self._store)
 
@@ -101,7 +95,7 @@ class Messages:
             encoded = orjson.dumps((role, sender_id, timestamp, content))
             occurrences[encoded] = occurrence = occurrences.get(encoded, 0) + 1
             digest = hashlib.sha256(encoded + b"%d" % occurrence).digest()
-            rows.append(_Row(digest, role, sender_id, timestamp, content))
+            rows.append(Added(digest, role, sender_id, timestamp, content))
         return _Add(_Place(user.id, user.key_sha256, session), rows)
 
     async def _add_once(self, add: _Add, key: str) -> int:
@@ -123,7 +117,13 @@ class Messages:
     async def _store(self, adds: list[_Add]) -> list[Any]:
         try:
             async with self._database.connection() as connection:
-                return await _store(connection, adds)
+                outcomes = await _store(connection, adds)
+            for add, outcome in zip(adds, outcomes, strict=True):
+                if outcome == 0:
+                    self._recent.remember(add.place.session, add.rows)
+                else:
+                    self._recent.forget(add.place.session)
+            return outcomes
         except ForeignKeyViolationError:
             if len(adds) == 1:
                 raise Unauthorized from None  # the user has just been deleted

@@ -195,7 +195,7 @@ class Resources:
             batch = Batch(uuid4(), SessionName(user.user_id, *where[1:], name))
             batch.add_chunks(read.chunks, at, title)
             await connection.execute(
-                load("take_batch"), session, batch.id, [], at, *batch.arguments(), timeout=60
+                load("take_batch"), session, batch.id, *batch.arguments(), [], at, timeout=60
             )
         return known is not None
 

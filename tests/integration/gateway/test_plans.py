@@ -27,12 +27,14 @@ async def test_a_flush_does_not_read_what_earlier_ones_left_in_the_indexes(
     try:
         session = await connection.fetchval("SELECT id FROM sessions WHERE name = 'chat:long'")
         nothing: list[list[object]] = [[] for _ in range(10)]
-        taken = session, uuid4(), [1, 2], datetime.now(UTC), *nothing
+        taken = session, uuid4(), *nothing, [1, 2], datetime.now(UTC)
+        added = 0, uuid4(), *nothing, session, b"", [b"", b""]
         read = await connection.fetch(f"EXPLAIN {load('read_session')}", 0, session)
         take = await connection.fetch(f"EXPLAIN {load('take_batch')}", *taken)
+        unread = await connection.fetch(f"EXPLAIN {load('take_added')}", *added)
     finally:
         await connection.close()
-    for plan in (read, take):
+    for plan in (read, take, unread):
         lines = "\n".join(line for (line,) in plan)
         assert "Index Scan using messages_buffered" in lines
         assert "messages_pkey" not in lines
@@ -75,7 +77,7 @@ async def test_a_flush_locks_the_session_before_its_messages_as_a_deletion_does(
             "SELECT array_agg(number) FROM messages WHERE session = $1", row["id"]
         )
         nothing: list[list[object]] = [[] for _ in range(10)]
-        taken = row["id"], uuid4(), numbers, row["last_message_at"], *nothing
+        taken = row["id"], uuid4(), *nothing, numbers, row["last_message_at"]
         async with deleting.transaction():
             # A deletion does this first, and then deletes the messages in the same statement.
             await deleting.execute("SELECT FROM sessions WHERE id = $1 FOR UPDATE", row["id"])
