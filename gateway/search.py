@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from hmac import compare_digest
 from typing import Any, NamedTuple
 
 import contract
@@ -12,6 +13,7 @@ from gateway.errors import Unauthorized, Unavailable
 from gateway.models import Models
 from gateway.plugin import Found, Plugin
 from gateway.results import result
+from gateway.rounds import Rounds
 from gateway.scopes import Namespaces, Scope, Scopes
 from gateway.statements import load
 from gateway.wire import NARROWEST_FIRST, ScopeName, SearchRequest
@@ -19,6 +21,8 @@ from postgres.database import Database
 
 # A few more than requested: some may be deleted, or have the same text as another.
 _SPARE = 2
+# Of searches that share a statement.
+_MOST_LOOKUPS = 50
 _QUERY_BEGIN = 600
 _QUERY_END = 200
 _WORD = re.compile(r"\w+")
@@ -49,6 +53,21 @@ class _Question:
     is_guess: bool
 
 
+class _Lookup(NamedTuple):
+    """The user of a search, and the memories it has found."""
+
+    user_id: str
+    ids: list[str]
+
+
+class _Described(NamedTuple):
+    """A user, and rows about memories of this user by id; some may be of other searches."""
+
+    key_sha256: bytes
+    scope_version: int
+    rows: dict[str, Any]
+
+
 class _Outdated(Exception):
     """The guess was wrong: the scope has other namespaces now."""
 
@@ -61,6 +80,7 @@ class Search:
         self._plugin = plugin
         self._models = models
         self._scopes = Scopes(database)
+        self._lookups: Rounds[_Lookup, _Described | None] = Rounds(self._look_up, _MOST_LOOKUPS)
 
     async def search(self, given: Credentials, request: SearchRequest) -> list[dict[str, Any]]:
         """At most `top_k` results for the user with these credentials."""
@@ -102,17 +122,13 @@ class Search:
 
     async def _describe(self, asked: _Question, found: list[Found]) -> list[dict[str, Any]]:
         """The best memories as results. Those that were deleted are dropped here."""
-        rows = await self._database.fetch(
-            load("describe_memories"),
-            asked.given.user_id,
-            asked.given.key_sha256,
-            [it.id for it in found],
-        )
-        if not rows:
+        given = asked.given
+        described = await self._lookups.take_part(_Lookup(given.user_id, [it.id for it in found]))
+        if described is None or not compare_digest(described.key_sha256, given.key_sha256):
             raise Unauthorized
-        if asked.is_guess and rows[0]["scope_version"] != asked.namespaces.version:
+        if asked.is_guess and described.scope_version != asked.namespaces.version:
             raise _Outdated
-        known: dict[str, Any] = {row["id"]: row for row in rows}
+        known = described.rows
         chat, scopes = asked.scope.chat, asked.request.scope
         by_text: dict[str, _Ranked] = {}
         for it in found:
@@ -127,6 +143,19 @@ class Search:
             result(it.row, it.text, score=-it.minus_score, scope=narrowest(it.row, scopes, chat))
             for it in sorted(by_text.values(), key=_rank)[: asked.request.top_k]
         ]
+
+    async def _look_up(self, searches: list[_Lookup]) -> list[_Described | None]:
+        """What the gateway knows about the memories that these searches found, and their users."""
+        users = {user_id for user_id, _ in searches}
+        ids = {it for _, found in searches for it in found}
+        rows = await self._database.fetch(load("describe_memories"), list(users), list(ids))
+        described: dict[str, _Described] = {}
+        for row in rows:
+            user_id = row["user_id"]
+            if user_id not in described:
+                described[user_id] = _Described(row["key_sha256"], row["scope_version"], {})
+            described[user_id].rows[row["id"]] = row
+        return [described.get(user_id) for user_id, _ in searches]
 
 
 def _rank(it: _Ranked) -> tuple[float, float, str]:

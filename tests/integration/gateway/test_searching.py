@@ -1,5 +1,6 @@
 """Rulings 6 to 10: searching."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -304,3 +305,18 @@ async def test_turns_of_two_users_never_meet(ann: Person, bob: Person) -> None:
     for person in (ann, bob):
         [text] = await person.texts("tea")
         assert person.user_id in text
+
+
+async def test_searches_at_the_same_time_get_their_own_memories(ann: Person, bob: Person) -> None:
+    for number in range(3):
+        await ann.say(f"chat:{number}", f"tea of ann {number}")
+        await bob.say(f"chat:{number}", f"tea of bob {number}")
+    stranger = Person(ann.http, ann.user_id, bob.key)
+    for _ in range(3):
+        refused = asyncio.create_task(stranger.post("/memories/search", query="tea"))
+        found = await asyncio.gather(*(it.texts("tea") for it in (ann, bob) * 5))
+        checked(await refused, 401)
+        for name, texts in zip(("ann", "bob") * 5, found, strict=True):
+            assert sorted(texts) == [
+                f"User: tea of {name} {number}\nAssistant: Noted." for number in range(3)
+            ]
