@@ -297,10 +297,13 @@ def _coordinated(page: Page, statement: _Statement) -> Fact | None:
     return _fact(second, found, 0, found.verb.polarity, "user")
 
 
+# Without `and`, only verbs that cannot be anything else there: not `I enjoy jazz, like Coltrane`.
 _AND_VERB = re.compile(
-    r"(?i)(?:and|but)\s+(?=(?:(?:really|also|just|absolutely|always|usually)\s+)?"
+    r"(?i)(?:(?:,\s*)?(?:and|but)\s+(?=(?:(?:really|also|just|absolutely|always|usually)\s+)?"
     r"(?:hate|dislike|love|like|prefer|enjoy|avoid|can(?:'t|not)\s+stand|do(?:n't"
     r"|\s+not)\s+(?:like|enjoy|love)|never|always|usually|rarely)\s)"
+    r"|,\s*(?=(?:really\s+|absolutely\s+)?(?:hate|dislike|prefer|can(?:'t|not)\s+stand"
+    r"|do(?:n't|\s+not)\s+(?:like|enjoy|love))\s))"
 )
 
 
@@ -390,10 +393,17 @@ def slug(text: str) -> str:
         name = _NOT_ALPHANUMERIC.sub("_", text.lower()).strip("_")
         return _shortened(name)
     kept = "".join(
-        it if it.isalnum() or unicodedata.category(it)[0] == "M" else " "
+        it if it.isalnum() or _is_accent(it) else " "
         for it in unicodedata.normalize("NFC", text).lower()
     )
     return _shortened("_".join(kept.split()))
+
+
+def _is_accent(character: str) -> bool:
+    """Whether this is part of the letter before it; those that choose an emoji's look are not."""
+    if "\ufe00" <= character <= "\ufe0f":
+        return False
+    return unicodedata.category(character) in ("Mn", "Mc")
 
 
 _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")

@@ -27,6 +27,20 @@ _PAST = words(
 _NOT_PAST = words(
     "bed bleed breed embed exceed feed heed need proceed red seed shed shred speed succeed wed weed"
 )
+# `I'm always tired` is a state, but these are about what just happened, or done by others.
+_AM = re.compile(r"(?:i'?m|i’m|we['’]re|you['’]?re|(?:i|we|you)\s+a(?:m|re))\s")
+_FEELINGS = words(
+    """
+    amazed amused asked astonished delighted excited fascinated forced honored honoured
+    impressed inspired interested invited pleased puzzled reminded shocked supposed surprised
+    tempted thrilled treated used
+    """
+)
+# `I always say that patience is a virtue`
+_SAYING = re.compile(
+    r"(?i)(?:say|claim|joke|insist|think|believe|feel|hope|find|(?:tell|remind|ask)\s+(?:(?:my|our|the)"
+    r"\s+)?\w+)\s+(?:that|why|how|if|whether|what)\b"
+)
 _ADVERBS = re.compile(r"(?i)\A(?:(?:\w+ly|just|even|quite|ever|once|also|only)\s+)+(?=\w)")
 _STANCE = re.compile(r"(?i)(?:not\s+)?(?:prefer|like|love|enjoy|hate|dislike|avoid|favou?r)\b")
 
@@ -109,7 +123,9 @@ def is_another_verb(verb: Verb, said: str, about: str) -> bool:
     if verb.category == "pattern":
         first = _ADVERBS.sub("", about).split(None, 1)[0].lower()
         is_past = first in _PAST or (first.endswith("ed") and first not in _NOT_PAST)
-        if is_past or _COURTESY.fullmatch(about):
+        if is_past and _AM.match(said) and first not in _PAST:
+            is_past = first in _FEELINGS
+        if is_past or _COURTESY.fullmatch(about) or _SAYING.match(about):
             return True
         return bool(_STANCE.match(about) or _FAILURE.match(about))
     if said.endswith("rather") and first == "die":

@@ -35,7 +35,9 @@ _END = re.compile(
     r"|(?:my|our|your|his|her|their)\s+(?:(?!(?:that|which|who|where)\b)[\w'-]+\s+){1,4}?"
     r"(?:is|are)\b)"
     rf"|\((?={_OTHERS}(?:likes?|loves?|hates?|prefers?|uses?)\b)"
-    r"|so\s+(?:i|we|you|he|she|they|it|please|don't|do|let|use|can|could|make|keep)\b"
+    r"|so\s+(?:i|we|you|he|she|they|it|please|don't|do|let|use|can|could|make|keep|recommend"
+    r"|suggest|give|show|tell|find|write|avoid|skip|pick|choose|put|set|send|add|leave|no|what"
+    r"|which|where|how|who|is|are|should|would|maybe|any)\b"
     r"|since\s+(?:i|we|you|he|she|they|it|the|my|that|this|there|a)\b))"
 )
 _AND = re.compile(r"(?i)(?:\A|\s)(?:and|or|nor|&|as well as|plus)\s")
@@ -275,6 +277,8 @@ _EMPTY = re.compile(
       | (?:both|all|any|some|none|neither|either|one|most|each|everything|lots|half
       |parts?)\s+(?:of|about)\s+
         (?:it|this|that|these|those|them|you|your)\b.*
+      | (?:any\s+|either\s+)?(?:one|either)\s+(?:(?:over|to|above|than|more\s+than|as\s+much\s+as
+      |or)\s+(?:the\s+other|another)|of\s+the\s+(?:two|three|options)|better\s+than\s+the\s+other)\b.*
       | your\b.* | you(?!\s+to\b).*
       | the\s+(?:\w+\s+)?(?:{_ORDINALS})(?:\s+(?:{_THINGS}))?(?:\s+(?:better|best|more|most
       |instead|for\ now|too|please))?
@@ -340,7 +344,14 @@ def means_nothing(text: str) -> bool:
     parts = text.lower().split()
     if parts[0] == "that" and not any(it in _FINITE for it in parts):
         return True  # `that guy`, but not `that the tests are fast`
-    return bool(_EMPTY.fullmatch(_LEADING_ADVERBS.sub("", text).rstrip(".:! ")))
+    text = _LEADING_ADVERBS.sub("", text).rstrip(".:! ")
+    return bool(_EMPTY.fullmatch(text) or _EMPTY.fullmatch(_ASIDE.sub("", text)))
 
+
+# Said to the reader, not about the object: `option B please`.
+_ASIDE = re.compile(
+    r"(?i)(?:\s+(?:please|pls|plz|thanks|thx|thank\s+you|then|btw|tbh|lol|haha|imo|imho|ngl"
+    r"|honestly|actually|though|tho|i\s+guess|i\s+think|for\s+sure|for\s+now|instead|too))+\Z"
+)
 
 _LEADING_ADVERBS = re.compile(r"(?i)\A(?:(?:still|definitely|always|now|really|just|actually)\s+)+")

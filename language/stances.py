@@ -20,7 +20,7 @@ class Verb:
 _ = r"[ \t\u00a0]{1,8}"
 _OFTEN = r"usually|always|typically|normally|generally|often|frequently|regularly"
 _SELDOM = (
-    r"never|(?:rarely|seldom|infrequently)(?:{_}ever|,?{_}if{_}ever,?)?"
+    r"never(?:{_}ever)?|(?:rarely|seldom|infrequently)(?:{_}ever|,?{_}if{_}ever,?)?"
     r"|(?:hardly|barely|scarcely){_}ever"
 ).replace("{_}", _)
 _ADVERB = (

@@ -50,9 +50,14 @@ _GOVERNED = re.compile(
     rf"|(?:i|we)(?:'?ve|\s+have)\s+{_ADVERBS}{_SAID}"
     r"|i\s+(?:must|have\s+to|should|gotta|need\s+to|can)\s+(?:say|admit|add|mention|confess|note)"
     r"|i\s+(?:forgot\s+to|wanted\s+to|want\s+to)\s+(?:say|mention|add|tell\s+you)"
+    r"|(?:i(?:'?m|\s+am)|we(?:'re|\s+are))\s+(?:(?:very|so|pretty|quite|really|absolutely|fairly"
+    r"|\w+ly|just|also|rather|a\s+(?:bit|little))\s+){0,2}(?:sure|certain|positive|convinced|confident|afraid"
+    r"|aware|glad|happy|proud|sorry|sad|ashamed|embarrassed|relieved|lucky|surprised)"
+    r"(?:\s+to\s+(?:say|admit))?"
     r"|i\s+(?:want|need|would\s+like)\s+you\s+to\s+(?:know|remember)|i(?:'d"
     r"|\s+would)\s+(?:also\s+)?(?:say|add)"
-    r"|(?:(?:please|also|just|and|always)\s+)*(?:remember|note|know|keep\s+in\s+mind"
+    r"|(?:(?:please|also|just|and|always|one|another|an?|more|last|final|quick|small|side"
+    r"|short|personal|general|important)\s+)*(?:remember|note|know|keep\s+in\s+mind"
     r"|bear\s+in\s+mind"
     r"|do(?:n't|nt|\s+not)\s+forget|never\s+forget|be\s+aware|mind\s+you)"
     r"|you\s+(?:(?:should|already|do|must)\s+)*know|let\s+me\s+(?:tell\s+you|say|add)"
@@ -116,18 +121,20 @@ _BEFORE_STATEMENT = words(
     """
     absolutely actually ago ah aha also always and anyway anyways as basically btw
     certainly clearly currently eventually fair finally first forward frankly fwiw fyi
-    generally haha hello hey hi hm hmm honestly imho imo indeed instead lately lol look luckily
-    mostly nah naturally ngl no normally now nowadays obviously often oh ok okay personally
+    awesome bro cool damn dude generally gosh great haha hehe hello hey heya hi hiya hm hmm
+    honestly imho imo indeed instead lately lmao lol look luckily man mostly nah naturally ngl
+    nice no nope normally now nowadays obviously ofc often oh ok okay omg ooh perfect personally
     plus please ps recently regularly seriously similarly sometimes sorry still sure surely
-    tbh thanks then therefore thus today tonight tomorrow too truthfully typically
-    ultimately unfortunately usually well while yeah yep yes yesterday
+    tbh thanks then therefore thus thx today tonight tomorrow too truthfully typically ugh uh um
+    ultimately unfortunately usually welp well while wow yay yea yeah yep yes yesterday yup
     """
 )
 # These mean something else inside a sentence than at its start: `she was sure I …`.
 _INTERJECTIONS = words(
     """
-    ah aha haha hello hey hi hm hmm lol look nah no oh ok okay please sorry sure thanks
-    well yeah yep yes
+    ah aha awesome bro cool damn dude gosh great haha hehe hello hey heya hi hiya hm hmm lmao
+    lol look man nah nice no nope ofc oh ok okay omg ooh perfect please sorry sure thanks thx
+    ugh uh um welp well wow yay yea yeah yep yes yup
     """
 )
 _SUBORDINATES = words(
