@@ -52,6 +52,8 @@ _STEP = re.compile(
     r"|\s>\s|\b(?:on|in|from)\s+(?:the|a|that|this)\s+(?:\w+\s+)?(?:form|menu|drop-?down|dialog|popup"
     r"|toolbar|context\s+menu)\b"
 )
+# The label of a button or menu: `I selected "Export"`.
+_LABEL = re.compile(r"[\"'“‘`][^\"'“”‘’`]*[\"'”’`]")
 _FAILURE = re.compile(
     r"(?i)(?:get|see|receive|hit|have|run\s+into|end\s+up\s+with|encounter)\s+(?:this|that|these"
     r"|those|the|an?|some|such)\s+(?:\S+\s+){0,3}?(?:errors?|exceptions?|warnings?|messages?"
@@ -138,6 +140,8 @@ def is_another_verb(verb: Verb, said: str, about: str) -> bool:
         return True
     if said.endswith(("picked", "chose", "chosen", "selected")):
         if _STEP.search(about) or _is_told(about):
+            return True
+        if said.endswith("selected") and _LABEL.fullmatch(about):
             return True
         if first in ("up", "out", "on", "at", "off", "apart", "from", "between", "among", "over"):
             return True

@@ -37,6 +37,7 @@ _OWN_LABEL = re.compile(
     r"|noted|understood|got\ it|sure|great|so|ok|okay|well"
     r"|(?:please\ )?(?:note|remember|do(?:n['’]?t|\ not)\ forget)"
     r"(?:\ (?:this|that|the\ following))?"
+    r"|full\ disclosure|real\ talk|heads[ -]up|constraints?|requirements?|situation"
     r"|yes|no|thanks|hint|warning|caveat|disclaimer|rules?|(?:fun|random|quick|little)\ fact"
     r"|(?:\w+\ ){0,2}(?:note|thing)|(?:honest|short|quick|simple|real)\ answer"
     r"|(?:\w+\ ){0,2}(?:food|diet|drinks?|meals|breakfast|lunch|dinner|snacks|travel|sports?"

@@ -252,7 +252,7 @@ _EMPTY = re.compile(
         |most|less|best|better|worse|everything|anything|something|nothing|everyone|everybody
         |someone|anyone|nobody|others|lots
         |here|there|now|then|later|today|tomorrow|yesterday|already|yet|again|instead|not|to
-        |wisely|poorly|well|carefully|badly
+        |wisely|poorly|well|carefully|badly|right|wrong|correctly|wrongly
         |quickly|myself|ourselves|yours|hers|theirs|his|much|the\ most|the\ best|a\ lot
         |very\ much|differently)
         (?:\s+(?:too|better|more|most|best|all|a\ lot|so\ much|very\ much|much|now|as\ well|here

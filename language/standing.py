@@ -20,10 +20,12 @@ class Standing(Enum):
 
 
 LETTER = re.compile(r"[^\W\d_]")
-LEADING_MARKS = re.compile(r"\A[\W\d_]*(?:[a-zA-Z]\)\s+)?")
+LEADING_MARKS = re.compile(
+    r"\A\s{0,9}(?:@[a-zA-Z][\w.-]{0,60}[,:]?\s{1,9}){0,3}[\W\d_]*(?:[a-zA-Z]\)\s+)?"
+)
 # Words before these do not govern what comes after them.
 _NEW_CLAUSE = re.compile(
-    r"(?i)[;]|\b(?:but|however|nevertheless|yet|and now)\b"
+    r"(?i)(?<!\btl);|\b(?:but|however|nevertheless|yet|and now)\b"
     r"|(?:,\s*)?\b(?:(?<!even )(?<!as )though|although|whereas|even though"
     r"|so(?! that\b| far| long| much)"
     r"|(?<!not )(?<!just )(?<!only )because|since)\b"
@@ -40,7 +42,7 @@ _ADVERBS = (
 )
 _SAID = (
     r"(?:think|believe|guess|feel|know|said|mentioned|admit|reali[sz]ed?|noticed|swear|repeat"
-    r"|mean|f(?:ou|i)nd|decided|keep\s+telling\s+\w+"
+    r"|mean|f(?:ou|i)nd(?:\s+out)?|discovered|come\s+to\s+reali[sz]e|decided|keep\s+telling\s+\w+"
     r"|confess|reckon|figured?|say|(?:told|(?<=did\s)tell)\s+(?:you|him|her|them|us|everyone|everybody|people|(?:my|our|the)\s+\w+|\w+))"
 )
 _GOVERNED = re.compile(
@@ -48,7 +50,12 @@ _GOVERNED = re.compile(
     rf"(?:i|we)\s+{_ADVERBS}{_SAID}(?:\s+(?:before|earlier|already|once|again|clearly|yesterday"
     rf"|today))?"
     rf"|(?:i|we)(?:'?ve|\s+have)\s+{_ADVERBS}{_SAID}"
-    r"|i\s+(?:must|have\s+to|should|gotta|need\s+to|can)\s+(?:say|admit|add|mention|confess|note)"
+    r"|i(?:\s+(?:must|have\s+to|should|gotta|need\s+to|can|will|have\s+got\s+to)|'?ve\s+got\s+to|'ll)"
+    r"\s+(?:say|admit|add|mention|confess|note|confirm|tell\s+you)"
+    r"|(?:it|that)(?:'s|\s+is)\s+(?:also\s+)?(?:true|a\s+fact|no\s+secret|clear|obvious"
+    r"|worth\s+(?:noting|mentioning|knowing))"
+    r"|tl;?\s?dr|all\s+in\s+all|all\s+things\s+considered"
+    r"|(?:speaking|talking)\s+(?:of|about)\s+(?!the\b|an?\b|my\b|our\b|people\b|things\b)\w+"
     r"|i\s+(?:forgot\s+to|wanted\s+to|want\s+to)\s+(?:say|mention|add|tell\s+you)"
     r"|(?:i(?:'?m|\s+am)|we(?:'re|\s+are))\s+(?:(?:very|so|pretty|quite|really|absolutely|fairly"
     r"|\w+ly|just|also|rather|a\s+(?:bit|little))\s+){0,2}(?:sure|certain|positive|convinced|confident|afraid"
@@ -64,10 +71,11 @@ _GOVERNED = re.compile(
     r"|(?:as|like)\s+(?:i|you)(?:'?ve|\s+have)?\s+(?:already\s+)?(?:said|mentioned|told\s+you"
     r"|know|say)(?:\s+(?:before|earlier))?"
     r"|just\s+to\s+let\s+you\s+know|(?:considering|seeing)(?:\s+as)?"
-    r"|(?:my|the|our)\s+(?:whole\s+)?(?:point|thing|bottom\s+line|result|upshot)\s+is|what\s+i\s+mean\s+is"
+    r"|(?:(?:my|the|our)\s+)?(?:(?:whole|only|main|one|big)\s+)?(?:point|thing|bottom\s+line|result|upshot|fact|truth"
+    r"|problem|issue|trouble|reality)\s+is|what\s+i\s+mean\s+is"
     r"|if\s+(?:you\s+(?:must|want\s+to)\s+know|(?:it|that|this)\s+helps|you\s+ask\s+me)"
     r"|(?:that|this|which)(?:'s|\s+is)\s+(?:(?:also|exactly|partly)\s+)?why"
-    r"|just\s+so\s+you\s+know|(?:it\s+)?turn(?:s|ed)\s+out|given|now|the\s+fact\s+is|the\s+truth\s+is"
+    r"|just\s+so\s+you\s+know|(?:it\s+)?turn(?:s|ed)\s+out|given|now"
     r"|for\s+(?:the\s+record|your\s+information)"
     r")(?:\s+that)?[\s,:—–-]*\Z"
 )
@@ -84,6 +92,7 @@ _HARMLESS = re.compile(
     r"|see|understand)\b"
     r"|\b(?:i|we)\s+do(?:n't|nt|\s+not)\s+(?:think|believe|know|feel|say|expect)\b"
     r"|\bbelieve\s+it\s+or\s+not\b|\byou\s+know\s+(?:me|us)\b|\b(?:i|we)(?:'m|'re|\s+(?:am|are|was|were))\s+thinking\b"
+    r"|\b(?:not\s+(?:gonna|going\s+to)|won't|can't|cannot|no)\s+lie\b|\b(?:joke|joking|kidding)s?\s+aside\b"
     r"|\b(?:some|much|careful|further|long)\s+thought\b|\b(?:without\s+a|no)\s+doubt\b"
     r"|\b(?:truth\s+be\s+told|needless\s+to\s+say|that\s+(?:being\s+)?said|having\s+said\s+that)\b"
     r"|\bwhat\s+(?:people|others|they|you)\s+(?:say|think)\b"
@@ -113,6 +122,8 @@ _OTHERS = (
     r"|suspect(?:s|ed)?|expect(?:s|ed)?"
     r"|(?:in|from)\s+(?:his|her|their|your|\w+'s)\s+(?:view|opinion|words|eyes|mind|version"
     r"|perspective)|(?:puts|sees|tells|has)\s+it|per\s+the"
+    r"|(?:difference\s+between|the\s+(?:phrases?|sentences?|expressions?|words?|idiom|line))"
+    r"(?=\s+(?:i|we)\b)"
     r"|translate|rewrite|rephrase|paraphrase|proofread|summari[sz]e|repeat|false|lie|myth|untrue"
 )
 _GOVERNS = re.compile(rf"(?i)\b(?:{CONDITION}|{_OTHERS})\b")
