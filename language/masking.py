@@ -44,7 +44,7 @@ _OWN_LABEL = re.compile(
     r"|music|movies|films|books|games|gaming|hobby|hobbies|interests|likes|dislikes|sleep|health"
     r"|fitness|exercise|routine|schedule|mornings?|evenings?|weekends?|weekdays|work|coding"
     r"|programming|editor|tools|tooling|stack|setup|workflow|formatting|communication|tone|style"
-    r"|language|pets|allergies|clothes|shopping|commute|dealbreakers?|pet\ peeves?))"
+    r"|language|pets|allergies|name|location|job|occupation|birthday|clothes|shopping|commute|dealbreakers?|pet\ peeves?))"
     r"| (?:my|our)\ (?:\w+\ )?(?:answer|thoughts?|view|choice|decision|pick|rule)"
     r"| (?:as|like)\b.* | .*\b(?:i|we)\ (?:already\ )?(?:said|told\ you|mentioned|say"
     r"|mean|think|wrote)) \W*"
