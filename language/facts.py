@@ -158,6 +158,8 @@ def _statement(page: Page, start: int, speaker: Speaker) -> _Statement | None:
         found = find_object(masked, verb[1], is_action=is_action)
         if _SUBORDINATE.search(masked, max(0, start - 14), start):
             found = end_at_main_clause(masked, found)
+            if _TWO_CLAUSES.search(masked, found.start, found.end):
+                return None
         return _Statement(start, verb[0], found)
     if favorite := find_favorite(masked, start):
         likes = VERBS["dislikes" if favorite.least else "likes"]
@@ -181,6 +183,8 @@ def _statement(page: Page, start: int, speaker: Speaker) -> _Statement | None:
 _SUBORDINATE = re.compile(
     r"(?i)\b(?:since|as|because|given\s+that|now\s+that|although|though|when|while)\s+\Z"
 )
+# `Since I switched to tea I sleep well`: no telling where the first clause ends.
+_TWO_CLAUSES = re.compile(r"(?i)\w\s+(?:i|we)\s+\w")
 # `is my favorite language these days`: still the favorite language.
 _FOR_NOW = re.compile(
     r"(?i)\s+(?:these\s+days|right\s+now|at\s+the\s+moment|at\s+present|nowadays|now|currently"

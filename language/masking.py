@@ -24,7 +24,11 @@ _CLOSING = {'"': '"', "“": "”", "«": "»", "„": "“”", "「": "」", "
 
 # --- text given as a task, or as somebody's speech ------------------------------------------
 
-_LEAD = re.compile(r"^([^\n:]{0,200}):(?=\s|\Z|\ue000)", re.MULTILINE)
+# With the time before the name, as chats are exported: `[10:32] Ben: …`
+_TIME = (
+    r"[\[(]?(?:[\d/.-]{6,10},?[ \t])?\d{1,2}:\d\d(?::\d\d)?(?:[ \t]?[apAP][mM])?[\])]?[ \t–-]{1,4}"
+)
+_LEAD = re.compile(rf"^(?:{_TIME})?([^\n:]{{0,200}}):(?=\s|\Z|\ue000)", re.MULTILINE)
 _LAST_SENTENCE = re.compile(r"[.!?][ \t]+(?=[^.!?]*\Z)")
 _OWN_LABEL = re.compile(
     r"(?ix)\W*(?: (?:ps|p\.s\.?|note|notes|fyi|btw|update|edit|tl;?dr|me|myself|context"
@@ -39,12 +43,14 @@ _OWN_LABEL = re.compile(
     r"(?:\ (?:this|that|the\ following))?"
     r"|full\ disclosure|real\ talk|heads[ -]up|constraints?|requirements?|situation"
     r"|yes|no|thanks|hint|warning|caveat|disclaimer|rules?|(?:fun|random|quick|little)\ fact"
-    r"|(?:\w+\ ){0,2}(?:note|thing)|(?:honest|short|quick|simple|real)\ answer"
+    r"|(?:\w+\ ){0,2}(?:note|thing)|(?:(?:ok|okay|so|my)\ )?"
+    r"(?:honest|short|quick|simple|real|final)\ answer"
     r"|(?:\w+\ ){0,2}(?:food|diet|drinks?|meals|breakfast|lunch|dinner|snacks|travel|sports?"
     r"|music|movies|films|books|games|gaming|hobby|hobbies|interests|likes|dislikes|sleep|health"
     r"|fitness|exercise|routine|schedule|mornings?|evenings?|weekends?|weekdays|work|coding"
     r"|programming|editor|tools|tooling|stack|setup|workflow|formatting|communication|tone|style"
-    r"|language|pets|allergies|name|location|job|occupation|birthday|clothes|shopping|commute|dealbreakers?|pet\ peeves?))"
+    r"|language|pets|allergies|name|location|job|occupation|birthday|clothes|shopping"
+    r"|commute|dealbreakers?|pet\ peeves?))"
     r"| (?:my|our)\ (?:\w+\ )?(?:answer|thoughts?|view|choice|decision|pick|rule)"
     r"| (?:as|like)\b.* | .*\b(?:i|we)\ (?:already\ )?(?:said|told\ you|mentioned|say"
     r"|mean|think|wrote)) \W*"

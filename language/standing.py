@@ -54,7 +54,7 @@ _GOVERNED = re.compile(
     r"\s+(?:say|admit|add|mention|confess|note|confirm|tell\s+you)"
     r"|(?:it|that)(?:'s|\s+is)\s+(?:also\s+)?(?:true|a\s+fact|no\s+secret|clear|obvious"
     r"|worth\s+(?:noting|mentioning|knowing))"
-    r"|tl;?\s?dr|all\s+in\s+all|all\s+things\s+considered"
+    r"|if\s+(?:at\s+all\s+)?possible|tl;?\s?dr|all\s+in\s+all|all\s+things\s+considered"
     r"|(?:speaking|talking)\s+(?:of|about)\s+(?!the\b|an?\b|my\b|our\b|people\b|things\b)\w+"
     r"|i\s+(?:forgot\s+to|wanted\s+to|want\s+to)\s+(?:say|mention|add|tell\s+you)"
     r"|(?:i(?:'?m|\s+am)|we(?:'re|\s+are))\s+(?:(?:very|so|pretty|quite|really|absolutely|fairly"
@@ -130,7 +130,7 @@ _GOVERNS = re.compile(rf"(?i)\b(?:{CONDITION}|{_OTHERS})\b")
 _LAST_WORD = re.compile(r"([^\W_][\w'’-]*)\s*\Z")
 _BEFORE_STATEMENT = words(
     """
-    absolutely actually ago ah aha also always and anyway anyways as basically btw
+    absolutely actually ago ah aha alright also always and anyway anyways as basically btw
     certainly clearly currently eventually fair finally first forward frankly fwiw fyi
     awesome bro cool damn dude generally gosh great haha hehe hello hey heya hi hiya hm hmm
     honestly imho imo indeed instead lately lmao lol look luckily man mostly nah naturally ngl
@@ -143,8 +143,8 @@ _BEFORE_STATEMENT = words(
 # These mean something else inside a sentence than at its start: `she was sure I …`.
 _INTERJECTIONS = words(
     """
-    ah aha awesome bro cool damn dude gosh great haha hehe hello hey heya hi hiya hm hmm lmao
-    lol look man nah nice no nope ofc oh ok okay omg ooh perfect please sorry sure thanks thx
+    ah aha alright awesome bro cool damn dude gosh great haha hehe hello hey heya hi hiya hm hmm
+    lmao lol look man nah nice no nope ofc oh ok okay omg ooh perfect please sorry sure thanks thx
     ugh uh um welp well wow yay yea yeah yep yes yup
     """
 )
@@ -159,10 +159,10 @@ _SUBORDINATES = words(
 # A sentence that starts with one of these has a place, time or reason before its subject.
 _BEGINS_ADVERBIAL = words(
     """
-    according after among around as at because before besides between by compared
-    concerning depending despite due during each every for from given in inside last
+    according after although among apart around as aside at because before besides between by
+    compared concerning depending despite due during each every for from given in inside instead last
     lately most next of on once out over regarding right since some sometimes thanks these
-    this throughout to today under until upon via when whenever while with within without
+    this though throughout to today under until upon via when whenever while with within without
     yesterday
     """
 )
@@ -187,7 +187,7 @@ def judge(prefix: str, *, future: bool = False, lasting: bool = False) -> Standi
 
     `future`: the clause is about the future; `lasting`: it is about a lasting state.
     """
-    prefix = LEADING_MARKS.sub("", prefix, count=1)
+    prefix = _EVEN.sub("", LEADING_MARKS.sub("", prefix, count=1), count=1)
     stated = Standing.STATED
     for _ in range(3):
         prefix = _after_new_clause(prefix)
@@ -213,7 +213,17 @@ def judge_run_on(before: str) -> Standing:
     return Standing.NOT_STATED if follows or _GOVERNS.search(before) else Standing.STATED
 
 
+_EVEN = re.compile(r"(?i)\Aeven\s+(?=(?:when|though|while|after)\b)")
+# A whole clause before the main one: `although it was late we …`
+_WHOLE_CLAUSE = re.compile(
+    r"(?i)(?:(?:al)?though|because|since)\s+(?:i|we|it|he|she|they|there)"
+    r"(?:'(?:m|re|s|ve|d|ll)|\s+\w+)(?:\s+(?!and\b)[\w'-]+){1,8}\s*\Z"
+)
+
+
 def _after_new_clause(prefix: str) -> str:
+    if _WHOLE_CLAUSE.match(prefix):
+        return prefix
     end = 0
     for found in _NEW_CLAUSE.finditer(prefix):
         is_reason = found.group()[0] not in ",;" and found.group().lower() not in _TURNS
