@@ -40,7 +40,7 @@ from language.stances import (
     Verb,
     find_verb,
 )
-from language.standing import DENIAL, Standing, judge, judge_run_on
+from language.standing import DENIAL, Standing, describes, judge, judge_run_on
 
 MAX_FACTS = 50
 MAX_CONTENT = 500
@@ -235,6 +235,9 @@ def _stated(page: Page, statement: _Statement, prefix: str, runs_on: bool) -> Fa
     if standing is Standing.NOT_STATED:
         return None
     if _AND.search(prefix) and _TOGETHER.match(page.masked, statement.object.start):
+        return None
+    about = page.masked[statement.object.start : statement.object.end]
+    if statement.thing is None and describes(prefix, about.strip()):
         return None
     start, polarity = statement.start, statement.verb.polarity
     if standing is Standing.DENIED:

@@ -25,8 +25,8 @@ _OTHERS = r"(?:my|our|his|her|their|the)\s+\w+\s+"
 _END = re.compile(
     r"(?i)[\n\r\u2028\u2029;…),—。｡]|[!?](?!\w+=)|\.(?=\s|\Z|[\"'”’)\]*_.])|</"
     r"|[-–](?<=\w[-–])(?=\s+(?!(?:and|or|to)\b))"
-    r"|(?<=\s)(?:[–-]-?(?=\s)|(?=[abceostw'(])(?:"
-    r"(?:but|because|although|though|whereas|'?cause|coz|cuz|even\s+though)\b"
+    r"|(?<=\s)(?:[–-]-?(?=\s)|(?=[abcejmopstw'(])(?:"
+    r"(?:but|(?:(?:simply|just|mainly|mostly|only|purely|partly)\s+)?because|although|though|whereas|'?cause|coz|cuz|even\s+though)\b"
     r"|while\s+(?:\w+\s+){1,3}?(?:likes?|loves?|hates?|prefers?|enjoys?|uses?)\b"
     rf"|(?:and|or)\s+(?:(?:{_SUBJECTS}|please|then|so)(?![\w-])|{_VERBS}|{_OTHERS}"
     r"(?:\w+ly\s+|also\s+|always\s+|never\s+)?"
@@ -279,6 +279,7 @@ _EMPTY = re.compile(
         (?:it|this|that|these|those|them|you|your)\b.*
       | (?:any\s+|either\s+)?(?:one|either)\s+(?:(?:over|to|above|than|more\s+than|as\s+much\s+as
       |or)\s+(?:the\s+other|another)|of\s+the\s+(?:two|three|options)|better\s+than\s+the\s+other)\b.*
+      | (?:myself|ourselves)\s+(?:for|when|because)\b.*
       | your\b.* | you(?!\s+to\b).*
       | the\s+(?:\w+\s+)?(?:{_ORDINALS})(?:\s+(?:{_THINGS}))?(?:\s+(?:better|best|more|most
       |instead|for\ now|too|please))?

@@ -42,7 +42,7 @@ _ADVERBS = (
 )
 _SAID = (
     r"(?:think|believe|guess|feel|know|said|mentioned|admit|reali[sz]ed?|noticed|swear|repeat"
-    r"|mean|f(?:ou|i)nd(?:\s+out)?|discovered|come\s+to\s+reali[sz]e|decided|keep\s+telling\s+\w+"
+    r"|mean|f(?:ou|i)nd(?:\s+out)?|discovered|learn(?:ed|t)|come\s+to\s+reali[sz]e|decided|keep\s+telling\s+\w+"
     r"|confess|reckon|figured?|say|(?:told|(?<=did\s)tell)\s+(?:you|him|her|them|us|everyone|everybody|people|(?:my|our|the)\s+\w+|\w+))"
 )
 _GOVERNED = re.compile(
@@ -55,6 +55,7 @@ _GOVERNED = re.compile(
     r"|(?:it|that)(?:'s|\s+is)\s+(?:also\s+)?(?:true|a\s+fact|no\s+secret|clear|obvious"
     r"|worth\s+(?:noting|mentioning|knowing))"
     r"|if\s+(?:at\s+all\s+)?possible|tl;?\s?dr|all\s+in\s+all|all\s+things\s+considered"
+    r"|the\s+(?:very\s+)?(?:next|other|following|same)\s+(?:day|week|month|year|morning|evening|night)"
     r"|(?:speaking|talking)\s+(?:of|about)\s+(?!the\b|an?\b|my\b|our\b|people\b|things\b)\w+"
     r"|i\s+(?:forgot\s+to|wanted\s+to|want\s+to)\s+(?:say|mention|add|tell\s+you)"
     r"|(?:i(?:'?m|\s+am)|we(?:'re|\s+are))\s+(?:(?:very|so|pretty|quite|really|absolutely|fairly"
@@ -75,7 +76,7 @@ _GOVERNED = re.compile(
     r"|problem|issue|trouble|reality)\s+is|what\s+i\s+mean\s+is"
     r"|if\s+(?:you\s+(?:must|want\s+to)\s+know|(?:it|that|this)\s+helps|you\s+ask\s+me)"
     r"|(?:that|this|which)(?:'s|\s+is)\s+(?:(?:also|exactly|partly)\s+)?why"
-    r"|just\s+so\s+you\s+know|(?:it\s+)?turn(?:s|ed)\s+out|given|now"
+    r"|just\s+so\s+you\s+know|(?:it\s+)?turn(?:s|ed)\s+out|given|now(?=\s+that\b)"
     r"|for\s+(?:the\s+record|your\s+information)"
     r")(?:\s+that)?[\s,:—–-]*\Z"
 )
@@ -160,11 +161,26 @@ _SUBORDINATES = words(
 _BEGINS_ADVERBIAL = words(
     """
     according after although among apart around as aside at because before besides between by
-    compared concerning depending despite due during each every for from given in inside instead last
-    lately most next of on once out over regarding right since some sometimes thanks these
+    compared concerning depending despite due during each every for from given in inside instead
+    last lately most next of on once out over regarding right since some sometimes thanks these
     this though throughout to today under until upon via when whenever while with within without
     yesterday
     """
+)
+_BEGINS_ADVERBIAL |= words(
+    """
+    mornings afternoons evenings nights weekends weekdays mondays tuesdays wednesdays thursdays
+    fridays saturdays sundays summers winters
+    """
+)
+# These need a time: `every song I love` only describes the song.
+_POINTS = words("each every last most next some these this")
+_TIME = re.compile(
+    r"(?i)\b(?:(?:mor|eve)nings?|(?:after)?noons?|(?:week|mon|tues|wednes|thurs|fri|satur|sun|holi"
+    r"|birth)?days?|nights?|week(?:end)?s?|months?|years?|times?|summers?|winters?|springs?|autumns?"
+    r"|falls?|seasons?|hours?|minutes?|while|then|often|semesters?|quarters?|terms?|sprints?|christmas"
+    r"|easter|january|february|march|april|may|june|july|august|september|october|november|december"
+    r"|way|far|round|once)\Z"
 )
 # Any adverb, but for those that nearly deny what follows: `rarely I …`.
 _STATES = re.compile(r"(?!(?:hard|bare|scarce|rare|infrequent|former)ly)\w+ly")
@@ -233,6 +249,22 @@ def _after_new_clause(prefix: str) -> str:
     return prefix[end:].lstrip(" \t,")
 
 
+def describes(prefix: str, about: str) -> bool:
+    """Whether the clause only describes the noun before: `in the bar [I love] there is a cat`."""
+    last = _LAST_WORD.search(prefix)
+    if last is None or last[1].lower() in _BEFORE_STATEMENT | _SUBORDINATES:
+        return False
+    return _ANOTHER_VERB.match(about) is not None
+
+
+# A verb that belongs to none of the words before it, as there is no `that` or `when`.
+_ANOTHER_VERB = re.compile(
+    r"(?i)(?!(?:that|when|how|what|it|the\s+(?:way|fact))\b)"
+    r"(?:(?!(?:that|which|who|when|where|because|if|how|what|while|as|since|whose|why|than)\b)\S+\s+)"
+    r"{1,9}?(?:is|are|was|were|isn't|aren't|wasn't|weren't)\b"
+)
+
+
 def _is_complete(prefix: str, future: bool) -> bool:
     """Whether the subject after this prefix starts a new clause."""
     text = prefix.rstrip()
@@ -254,4 +286,6 @@ def _is_complete(prefix: str, future: bool) -> bool:
         return True
     if word in _SUBORDINATES:
         return False
+    if first in _POINTS and not _TIME.search(text):
+        return text.lower().startswith("most of the time")
     return first in _BEGINS_ADVERBIAL
