@@ -30,7 +30,8 @@ _CAUSE = re.compile(
     r"(?<!often )(?<!far )(?<!well )(?<!same )as)\s*\Z"
 )
 _FILLER = re.compile(
-    r"(?i)(?:(?:ok|okay|great|sure|thanks|thank you|perfect|alright|right|yes|also|ah|oh|hi"
+    r"(?i)(?:(?:ok|okay|great|nice|cool|awesome|excellent|wonderful|lovely"
+    r"|sure|thanks|thank you|perfect|alright|right|yes|also|ah|oh|hi"
     r"|hello|welcome back|good)\b[\s,!—–-]*)+\Z"
 )
 _AND = re.compile(r"(?i)\b(?:and|but)(?: that)?\s*\Z")

@@ -180,7 +180,7 @@ _TIME = re.compile(
     r"|birth)?days?|nights?|week(?:end)?s?|months?|years?|times?|summers?|winters?|springs?|autumns?"
     r"|falls?|seasons?|hours?|minutes?|while|then|often|semesters?|quarters?|terms?|sprints?|christmas"
     r"|easter|january|february|march|april|may|june|july|august|september|october|november|december"
-    r"|way|far|round|once)\Z"
+    r"|way|far|round|once)(?![\w'])"
 )
 # Any adverb, but for those that nearly deny what follows: `rarely I …`.
 _STATES = re.compile(r"(?!(?:hard|bare|scarce|rare|infrequent|former)ly)\w+ly")

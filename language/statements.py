@@ -23,7 +23,7 @@ _MOST_SUBJECTS = 20
 _ = r"[ \t\u00a0]{1,8}"
 _AM = rf"(?:i'?m|i{_}am|we're|we{_}are|i{_}are)"  # my wife and I are
 _ADVERBS = (
-    r"(?:(?:really|just|still|also|actually|currently|now|mostly|mainly|both|all|recently|originally)"
+    r"(?:(?:really|just|still|also|do|actually|currently|now|mostly|mainly|both|all|recently|originally)"
     rf"{_}){{0,2}}"
 )
 _JOBS = (
@@ -58,7 +58,8 @@ _NO_NAME = (
     r"(?:hard|difficult|easy|not|on|in|spelled|misspelled|wrong|missing|mentioned|common|long|short"
     r"|the|back|later|tomorrow|today|tonight|when|if|asap|anytime|now|maybe|crazy|again|soon|first"
     r"|please|directly|on|at|before|after|once|late|often|daily|names|all|every|to|for|up|lazy"
-    r"|weird|stupid|rude|annoying|old|mad|out)\b"
+    r"|weird|stupid|rude|annoying|old|mad|out|irrelevant|unimportant|secret|private|unknown"
+    r"|unusual|rare|too|so|very)\b"
 )
 _NO_FOOD = (
     r"(?:another|any{_}more|anymore|much{_}more|out|alone|right|now|yet|here|there|dinner|lunch"
@@ -104,9 +105,19 @@ _MONTHS = (
     "january|february|march|april|may|june|july|august|september|october|november|december"
     "|today|tomorrow"
 )
+_ROLES = "ceo|cto|cfo|coo|vp|head|director|president|founder|co-?founder|intern|apprentice|trainee"
+# What is lived or worked somewhere only in the mind, or by others.
+_UNREAL = (
+    "not|to|would|will|could|should|might|may|can|want|wish|hope|if|let|make|who|that|they|he|she|you"
+    "|people|think|used|was|were|don't|never"
+)
+_SO_FAR = (
+    r"[^.!?;\n]{1,60}\b(?:since|for\s+(?:[\w-]+\s+){0,3}(?:years?|months?|weeks?|decades?|ages))\b"
+)
 _NO_SUBJECT = r"(?:the|this|that|these|those|it|an?|my|your|our|his|her|their|for|how|what|with)"
 _FIRMS = (
-    r"(?:business|company|shop|bakery|restaurant|studio|farm|agency|store|caf[eé]|start-?up|hotel)"
+    r"(?:business|company|\w{0,9}shop|bakery|restaurant|studio|farm|agency|\w{0,9}store|caf[eé]"
+    r"|start-?up|hotel|bar|pub|salon|gym|clinic|firm|brewery|vineyard|garage|school|gallery)"
 )
 _FAMILY = (
     r"wife|wives|husband|partner|spouse|fianc[eé]e?|girlfriend|boyfriend|son|daughter|kid|child"
@@ -134,7 +145,7 @@ _SHIFTS = (
 )
 _WORK = rf"work{_}(?:{_SHIFTS}{_})?(?:at|for|as|in|with|from)(?!{_}{_NO_JOB})"
 _IS_AT = (
-    rf"(?:from(?!{_}(?:the|your|this){_}(?:\w+{_})?{_OFFICES})|based{_}in"
+    rf"(?:employed{_}(?:at|by)|from(?!{_}(?:the|your|this){_}(?:\w+{_})?{_OFFICES})|based{_}(?:in|out{_}of)"
     rf"|living{_}(?:in|with|at)(?!{_}{_NO_HOME})|located{_}in(?!{_}(?:the{_}wrong|this|that)\b)"
     rf"|working{_}(?:at|for|as|in|from)(?!{_}{_NO_JOB}))"
 )
@@ -155,6 +166,8 @@ _ABOUT_ME = re.compile(
       |nickname{_}is)(?!{_}{_NO_NAME})
     | {_AM}{_}(?:called|named)(?={_A_NAME})
     | (?:people|friends|everyone|everybody|they){_}(?:usually{_})?calls?{_}me(?={_A_NAME})
+    | (?:my|our){_}(?:{_RELATIVE}s?|family|colleagues|co-?workers|mates|students)
+        {_}(?:(?:all|usually){_})?calls?{_}me(?={_A_NAME})
     | (?:please{_}|just{_}|you{_}can{_})?call{_}me
         (?={_}(?:(?-i:[A-Z])|(?!{_NO_NAME})\w+\s*(?:[.!,]|\Z)))
     | i{_}go{_}by(?={_}(?-i:[A-Z]))
@@ -167,11 +180,15 @@ _ABOUT_ME = re.compile(
         |(?<=for|.at)(?={_}(?:the|an?)\b)))
     | {_AM}{_}{_ADVERBS}(?:no{_}longer{_}{_ADVERBS})?{_IS_AT}
     | (?:{_AM}{_}{_ADVERBS}not|(?:i|we){_}a(?:re|i)n't){_}{_ADVERBS}{_IS_AT}{_DENIED}
-    | (?:i|we)(?:'?ve|{_}have)?{_}{_ADVERBS}moved{_}to(?!{_}(?:strike|the{_}(?!{_AREAS})|another
+    | (?:i|we)(?:'?ve|{_}have){_}{_ADVERBS}(?:
+        been{_}(?:living{_}(?:in|near|on|at)(?!{_}{_NO_HOME})|working{_}(?:at|for|as)(?!{_}{_NO_JOB}))
+        | (?:lived{_}(?:in|near|on|at)(?!{_}{_NO_HOME})|worked{_}(?:at|for|as|in))(?={_SO_FAR}))
+    | (?:i|we)(?:'?ve|{_}have)?{_}{_ADVERBS}(?:moved|relocated)
+        {_}(?:from{_}{_CAPITAL}[^.!?;,\n]{{1,40}}?{_})?to(?!{_}(?:strike|the{_}(?!{_AREAS})|another
     |this|that|using|step|section|phase|line|page|chapter|level|row|column|slide|stage|part)\b)
     | i{_}(?:was{_}born|grew{_}up){_}in
     | (?:i|we){_}{_ADVERBS}come{_}from(?={_NAMED})
-    | {_AM}{_}(?!not\b)[^.!?;:\n]{{1,60}}?{_}and{_}{_ADVERBS}(?:{_LIVE}|{_WORK})
+    | (?:{_AM}|i|we){_}(?:(?!(?:{_UNREAL})\b)[\w',-]+{_}){{1,9}}?and{_}{_ADVERBS}(?:{_LIVE}|{_WORK})
     | my{_}(?:home[ ]?town|time[ ]?zone){_}is(?!{_}{_TROUBLE})
     | my{_}(?:(?:home[ ]?)?address|phone{_}number|birthday){_}is(?!{_}{_TROUBLE})
         (?=[^.!?\n]{{0,40}}(?:\d|{_}{_CAPITAL}|{_}(?:{_MONTHS})\b))
@@ -187,7 +204,6 @@ _ABOUT_ME = re.compile(
     | (?:my|our){_}{_RELATIVE}(?:e?s)?(?:{_}(?:is|are)|'s|'re){_}(?:called|named)(?={_A_NAME})
     | (?:i|we)(?:'?ve{_}got|{_}have){_}{_RELATIVE}(?:e?s)?{_}(?:called|named)(?={_A_NAME})
     | we{_}(?:named|called){_}our{_}{_RELATIVE}s?(?={_}{_CAPITAL})
-    | (?:i|we){_}{_ADVERBS}(?:run|own){_}(?:an?|the|our){_}(?:[\w-]+{_}){{0,3}}{_FIRMS}
     | (?:(?:i|we){_}{_ADVERBS}(?:study|teach)|{_AM}{_}{_ADVERBS}(?:studying|teaching))
         (?:{_}(?!{_NO_SUBJECT}\b)[\w-]+){{0,3}}?{_}(?:at|in)(?!{_}(?:{_NO_JOB}|detail|depth|\w+ing\b))
     | (?:{_AM}{_}{_ADVERBS}(?:(?:not|no{_}longer){_}{_ADVERBS})?
@@ -196,13 +212,16 @@ _ABOUT_ME = re.compile(
     | (?:i|we){_}{_ADVERBS}(?:can(?:'?t|not|{_}not)|may{_}not|must{_}not|mustn't|shouldn't
     |should{_}not){_}
         (?:(?:eat|have(?!{_}{_NO_POSSESSION})|drink(?!{_}(?:and{_}drive|enough)\b))(?!{_}{_NO_FOOD})|take(?!{_}{_NO_DOSE})|tolerate|digest|consume|wear)
-    | {_AM}{_}not{_}(?:allowed|able){_}to{_}(?:eat|have|drink|take)
+    | {_AM}{_}not{_}(?:allowed|able|supposed){_}to{_}(?:eat|have|drink|take)
     | (?:i|we){_}{_ADVERBS}(?:do(?:n'?t|{_}not)|never){_}
         (?:(?:eat|consume)(?!{_}{_NO_FOOD})|take(?!{_}{_NO_DOSE}))
+    | (?:i|we)(?:'?ve|{_}have)?{_}{_ADVERBS}decided{_}that{_}(?:i|we)(?:'\w+)?(?={_})
     | (?:i|we)(?:'?ve|{_}have)?{_}{_ADVERBS}agreed{_}(?:on|against|that{_}(?:i|we)(?={_})
         |(?:not{_})?to(?={_}(?!{_NO_DEED}\b)\w))
     | let'?s{_}(?:not{_})?(?:(?P<go>go{_}with)|switch{_}to|stick{_}with|settle{_}on|opt{_}for
         |use(?={_}{_CAPITAL})(?![^.!?\n]{{0,200}}?\b(?:to|examples?|instance|it)\b))
+    | {_AM}{_}{_ADVERBS}(?:(?:the|an?){_})?(?:(?:{_ROLES}){_}(?:at|for)|(?:{_ROLES}){_}of
+        (?!{_}(?:this|that|it|the{_}(?:line|queue|table|class|game|pack))\b))
     | (?P<whole>
         {_AM}{_}{_ADVERBS}an?{_}(?:[\w-]+{_}){{0,4}}(?:{_JOBS})s?
       | {_AM}{_}no{_}longer{_}an?{_}(?:[\w-]+{_}){{0,4}}(?:{_JOBS})s?
@@ -213,6 +232,7 @@ _ABOUT_ME = re.compile(
       | i(?:{_}{_ADVERBS}(?:{_DONT}{_}|no{_}longer{_})?have|'?ve{_}got){_}
         (?:(?!{_NO_ADJECTIVE}\b)[\w-]+{_}){{0,4}}{_ILL}
       | (?:i|we){_}{_ADVERBS}work{_}remotely
+      | (?:i|we){_}{_ADVERBS}(?:run|own){_}(?:an?|the|our){_}(?:[\w-]+{_}){{0,3}}{_FIRMS}
       | (?:i|we){_}{_ADVERBS}(?:do(?:n'?t|{_}not)|never){_}(?:drink|smoke)(?!{_}and\b)
       )
     )(?![\w'-])"""
