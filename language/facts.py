@@ -320,7 +320,9 @@ def _fact(
     found = statement.object
     if found.is_question or _SAID_BY_ANOTHER.match(page.masked, found.end):
         return None
-    if _TAKEN_BACK.match(page.masked, found.end):
+    if _TAKEN_BACK.match(page.masked, found.end) or _OPTION.search(
+        page.masked, found.start, found.end + 1
+    ):
         return None
     verb = _collapse(page.text[start : found.start])
     said = _collapse(page.text[found.start : found.end]).rstrip(_FINAL)
@@ -372,6 +374,8 @@ _TAKEN_BACK = re.compile(
     r"(?i)[\s.,!…(-]*(?:not[!)]|(?:or\s+)?(?:maybe|perhaps)(?:\s+not)?[.!?…]|or\s+not\b|(?:just\s+)?"
     r"(?:kidding|joking)\b|jk\b|/s\b|yeah,?\s+right\b|said\s+(?:no\s+one|nobody)\b)"
 )
+# One of several to choose from: `a) I prefer tea b) I prefer coffee`
+_OPTION = re.compile(r"\s[\db-zB-Z]\)\Z")
 # `I don't like tea, I love it`
 _RAISED = re.compile(
     r"(?i)[\s.,;:!…—–-]*(?:but\s+)?(?:i|we|you)\s+(?:(?:do|\w+ly)\s+){0,2}"

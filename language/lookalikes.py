@@ -89,6 +89,8 @@ _BARE = re.compile(
     r"(?i)(?:use|get|make|take|have|do|see|want|need|put|give|buy|keep|pick|choose|go\s+with|find|say"
     r"|bring|let|include|wear|mean\b.*|use\s+(?:for|as|when|in|on|to|at)(?![\w-]).*)"
 )
+# `I tend to my garden`
+_DETERMINERS = words("my our the his her their your a an this that these those")
 _PICKED_UP = re.compile(
     r"(?i)\A(?:my|our|the|his|her|their|some|a|an)\s+(?:\w+\s+){1,2}(?:up|off)\b|\s(?:up|out|off)\Z"
 )
@@ -134,6 +136,8 @@ def is_another_verb(verb: Verb, said: str, about: str) -> bool:
         if _ALMOST.search(said) or (first == "no" and said.endswith(("like", "love", "enjoy"))):
             return True
     if verb.category == "pattern":
+        if said.endswith("tend to") and first in _DETERMINERS:
+            return True
         first = _ADVERBS.sub("", about).split(None, 1)[0].lower()
         is_past = first in _PAST or (first.endswith("ed") and first not in _NOT_PAST)
         if is_past and _AM.match(said) and first not in _PAST:

@@ -41,6 +41,7 @@ _OWN_LABEL = re.compile(
     r"|noted|understood|got\ it|sure|great|so|ok|okay|well"
     r"|(?:please\ )?(?:note|remember|do(?:n['’]?t|\ not)\ forget)"
     r"(?:\ (?:this|that|the\ following))?"
+    r"|(?:\w+\ ){0,2}(?:info|facts|details|things)\ about\ (?:me|us|myself)"
     r"|full\ disclosure|real\ talk|heads[ -]up|constraints?|requirements?|situation"
     r"|yes|no|thanks|hint|warning|caveat|disclaimer|rules?|(?:fun|random|quick|little)\ fact"
     r"|(?:\w+\ ){0,2}(?:note|thing)|(?:(?:ok|okay|so|my)\ )?"
@@ -53,7 +54,7 @@ _OWN_LABEL = re.compile(
     r"|commute|dealbreakers?|pet\ peeves?))"
     r"| (?:my|our)\ (?:\w+\ )?(?:answer|thoughts?|view|choice|decision|pick|rule)"
     r"| (?:as|like)\b.* | .*\b(?:i|we)\ (?:already\ )?(?:said|told\ you|mentioned|say"
-    r"|mean|think|wrote)) \W*"
+    r"|mean|think|wrote|repeat)) \W*"
 )
 _MINE = re.compile(r"(?i)\W*(?:here'?s|my|our)\b.*")
 _TASK = re.compile(

@@ -28,7 +28,7 @@ _NEW_CLAUSE = re.compile(
     r"(?i)(?<!\btl);|\b(?:but|however|nevertheless|yet|and now)\b"
     r"|(?:,\s*)?\b(?:(?<!even )(?<!as )though|although|whereas|even though"
     r"|so(?! that\b| far| long| much)"
-    r"|(?<!not )(?<!just )(?<!only )because|since)\b"
+    r"|(?<!not )(?<!just )(?<!only )because|since|(?:given|now|considering)\s+that)\b"
 )
 # Except that a reason without a comma is still governed: `if you left because I …`.
 _GOVERNS_REASONS = re.compile(
@@ -54,7 +54,7 @@ _GOVERNED = re.compile(
     r"\s+(?:say|admit|add|mention|confess|note|confirm|tell\s+you)"
     r"|(?:it|that)(?:'s|\s+is)\s+(?:also\s+)?(?:true|a\s+fact|no\s+secret|clear|obvious"
     r"|worth\s+(?:noting|mentioning|knowing))"
-    r"|if\s+(?:at\s+all\s+)?possible|tl;?\s?dr|all\s+in\s+all|all\s+things\s+considered"
+    r"|if\s+(?:at\s+all\s+)?possible|tl;?\s?dr|long\s+story\s+short|\w+\s+enough|what\s+can\s+i\s+say|all\s+in\s+all|all\s+things\s+considered"
     r"|the\s+(?:very\s+)?(?:next|other|following|same)\s+(?:day|week|month|year|morning|evening|night)"
     r"|(?:speaking|talking)\s+(?:of|about)\s+(?!the\b|an?\b|my\b|our\b|people\b|things\b)\w+"
     r"|i\s+(?:forgot\s+to|wanted\s+to|want\s+to)\s+(?:say|mention|add|tell\s+you)"
@@ -70,7 +70,7 @@ _GOVERNED = re.compile(
     r"|do(?:n't|nt|\s+not)\s+forget|never\s+forget|be\s+aware|mind\s+you)"
     r"|you\s+(?:(?:should|already|do|must)\s+)*know|let\s+me\s+(?:tell\s+you|say|add)"
     r"|(?:as|like)\s+(?:i|you)(?:'?ve|\s+have)?\s+(?:already\s+)?(?:said|mentioned|told\s+you"
-    r"|know|say)(?:\s+(?:before|earlier))?"
+    r"|know|say)(?:\s+(?:before|earlier|already|yesterday|above|last\s+time|many\s+times))?"
     r"|just\s+to\s+let\s+you\s+know|(?:considering|seeing)(?:\s+as)?"
     r"|(?:(?:my|the|our)\s+)?(?:(?:whole|only|main|one|big)\s+)?(?:point|thing|bottom\s+line|result|upshot|fact|truth"
     r"|problem|issue|trouble|reality)\s+is|what\s+i\s+mean\s+is"
@@ -93,6 +93,7 @@ _HARMLESS = re.compile(
     r"|see|understand)\b"
     r"|\b(?:i|we)\s+do(?:n't|nt|\s+not)\s+(?:think|believe|know|feel|say|expect)\b"
     r"|\bbelieve\s+it\s+or\s+not\b|\byou\s+know\s+(?:me|us)\b|\b(?:i|we)(?:'m|'re|\s+(?:am|are|was|were))\s+thinking\b"
+    r"|(?:\A|\b(?:i|we)(?:'ve|\s+have)\s+)been\s+thinking\b|\bwhat\s+can\s+i\s+say\b"
     r"|\b(?:not\s+(?:gonna|going\s+to)|won't|can't|cannot|no)\s+lie\b|\b(?:joke|joking|kidding)s?\s+aside\b"
     r"|\b(?:some|much|careful|further|long)\s+thought\b|\b(?:without\s+a|no)\s+doubt\b"
     r"|\b(?:truth\s+be\s+told|needless\s+to\s+say|that\s+(?:being\s+)?said|having\s+said\s+that)\b"
@@ -133,7 +134,7 @@ _BEFORE_STATEMENT = words(
     """
     absolutely actually ago ah aha alright also always and anyway anyways as basically btw
     certainly clearly currently eventually fair finally first forward frankly fwiw fyi
-    awesome bro cool damn dude generally gosh great haha hehe hello hey heya hi hiya hm hmm
+    awesome bro cool damn dude generally gosh great haha hehe hello hence hey heya hi hiya hm hmm
     honestly imho imo indeed instead lately lmao lol look luckily man mostly nah naturally ngl
     nice no nope normally now nowadays obviously ofc often oh ok okay omg ooh perfect personally
     plus please ps recently regularly seriously similarly sometimes sorry still sure surely
@@ -275,7 +276,7 @@ def _is_complete(prefix: str, future: bool) -> bool:
         return True
     last = _LAST_WORD.search(text)
     if last is None:
-        return text[-1] not in (HIDDEN, ">")
+        return text[-1] not in (HIDDEN, ">", "=", "→")
     word = last[1].lower().replace("’", "'")
     if word == "as":
         before = text[: last.start()].split()[-1:]
