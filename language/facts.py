@@ -157,7 +157,7 @@ def _statement(page: Page, start: int, speaker: Speaker) -> _Statement | None:
         is_action = verb[0].category == "pattern" or masked.endswith((" to", " rather"), 0, verb[1])
         found = find_object(masked, verb[1], is_action=is_action)
         if _SUBORDINATE.search(masked, max(0, start - 14), start):
-            found = end_at_main_clause(masked, found)
+            found = end_at_main_clause(masked, found, is_mine=speaker == "user")
             if _TWO_CLAUSES.search(masked, found.start, found.end):
                 return None
         return _Statement(start, verb[0], found)

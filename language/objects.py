@@ -65,7 +65,8 @@ _OR_ELSE = re.compile(
 _IF = re.compile(
     r"(?i)\b(?:if|unless|provided|providing|assuming|(?:as|so) long as|in case|depending|only when"
     r"|whether|pending|subject to|permitting|barring|on (?:the )?condition|maybe|perhaps|probably"
-    r"|possibly|might|given enough|should (?:it|they|the|that|there))\b"
+    r"|possibly|might|given enough|should (?:it|they|the|that|there)"
+    r"|either\s(?:\S+\s){1,6}or)\b"
 )
 _NOT_BEFORE = re.compile(
     r"(?i)\b(?:once|as\s+soon\s+as|until|when(?:ever)?\s+(?:i|we|you|he|she|they|it|the|my|our|there))\b"
@@ -139,12 +140,18 @@ def _is_asked(masked: str, start: int) -> bool:
     return bool(_TAG.match(masked, start) or _OR_ELSE.match(masked, start))
 
 
-def end_at_main_clause(masked: str, found: Object) -> Object:
-    """The object without the main clause after it: `[as I like] cats I should get one`."""
-    main = _MAIN_CLAUSE.search(masked, found.start, found.end)
+def end_at_main_clause(masked: str, found: Object, *, is_mine: bool = True) -> Object:
+    """The object without the main clause after it: `[as I like] cats I should get one`.
+
+    `is_mine`: the clause before it is in the first person, too.
+    """
+    main = (_MAIN_CLAUSE if is_mine else _MY_CLAUSE).search(masked, found.start, found.end)
     return Object(found.start, main.start(), False) if main else found
 
 
+_MY_CLAUSE = re.compile(
+    r"(?i)\s+(?:(?:i|we)(?:'\w+)?(?=\s)|you\s+(?:should|could|can|might|may|will|would)|please|let's)\b"
+)
 _MAIN_CLAUSE = re.compile(
     r"(?i)\s+(?:(?:i|we)(?:'\w+|\s+(?:should|will|would|can|could|need|want|think|always|never"
     r"|usually|rarely|often|tend|decided|chose|prefer|like|love|hate|avoid|use|take|am|are|just))"
@@ -290,7 +297,7 @@ _EMPTY = re.compile(
       |your|this|that|it|things?)\b.*
       | how\s+\w+\s+(?:this|that|it|you|your)\b.*
       | what\s+(?:happen\w*|(?:he|she|they)\b.*)
-      | what\s+(?:i|we)\s+(?:see|saw|hear|heard|read|have|got)\b.*
+      | what\s+(?:i|we)\s+(?:see|saw|hear|heard|read|have|got|like|love|want|do|need|prefer)\b.*
       | (?:whatever|whichever)\b.*
       | (?:to\s+)?(?!keep\b)\w+\s+(?:it|this|that|them|him|her|'?em)(?:\s+\w+)?
       | (?:to\s+)?(?!(?:keep|make|play|take|call|find)(?:ing)?\b)\w+\s+(?:it|them|him)\b

@@ -104,7 +104,7 @@ CONDITION = (
     r"|scenario|hypothetical|exercise|role)"
     r"|for\s+the\s+sake\s+of\s+argument|as\s+a\s+persona|in\s+character"
     r"|if|unless|whether|suppos(?:e|ing)|imagin(?:e|ing)|assum(?:e|ing)|pretend(?:ing)?|maybe"
-    r"|perhaps|possibly|probably|presumably"
+    r"|perhaps|possibly|probably|presumably|worst[\s-]case"
     r"|provid(?:ed|ing)|as\s+long\s+as|apparently|supposedly|allegedly|reportedly"
     r"|might|doubt|unsure|wish|wonder(?:ing)?|hypothetically|theoretically|either|otherwise|lied"
     r"|lying|joking|kidding"
@@ -186,7 +186,7 @@ _TIME = re.compile(
 # Any adverb, but for those that nearly deny what follows: `rarely I …`.
 _STATES = re.compile(r"(?!(?:hard|bare|scarce|rare|infrequent|former)ly)\w+ly")
 # Something to be done then is not decided yet.
-_NOT_YET = words("after once until when whenever")
+_NOT_YET = words("after depending failing once potentially until when whenever")
 _ABOUT_TIME = re.compile(
     r"(?i)after\s+(?:all|some|much|careful|long|a\s+(?:long|lot|lengthy))\b|when\s+it\s+comes\s+to\b"
 )
