@@ -28,7 +28,7 @@ _NO_VALUE = re.compile(
 # The current state of a favorite: `my favorite mug is broken`. In lower case, to keep titles.
 _STATE = re.compile(
     rf"{_}(?:(?:still|now|already|just|always|currently|finally|again|almost|really){_})*(?:"
-    rf"(?:closed|broken|gone|open|back|dead|ready|available|unavailable|lost|over|sold{_}out|wrong"
+    rf"(?:closed|broken|taken|stolen|eaten|sold|frozen|stuck|shut|gone|open|back|dead|ready|available|unavailable|lost|over|sold{_}out|wrong"
     rf"|losing|winning|leaving|away|down|off|out|late|here|set|dirty|torn|expensive|cheap|small|big"
     rf"|old|new|good|great|bad|nice|busy|sick|ill|famous|popular|delicious|amazing|awesome|fun"
     rf"|boring|hard|easy|[a-z]{{3,}}ed|(?:too|so|very|pretty|quite){_}\w+)"

@@ -230,7 +230,13 @@ def judge_run_on(before: str) -> Standing:
     return Standing.NOT_STATED if follows or _GOVERNS.search(before) else Standing.STATED
 
 
-_EVEN = re.compile(r"(?i)\Aeven\s+(?=(?:when|though|while|after)\b)")
+_EVEN = re.compile(r"(?i)\A(?:even\s+(?=(?:when|though|while|after)\b)|ever\s+(?=since\b))")
+_SINCE_THEN = re.compile(
+    r"(?i)since\s+(?:(?:the|my|our|last|this|that|early)\s+){0,2}(?:\d{4}|accident|surgery|operation"
+    r"|illness|diagnosis|divorce|break-?up|wedding|marriage|move|birth|baby|pandemic|lockdowns?|covid"
+    r"|college|university|school|graduation|childhood|retirement|then"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|week|month|year|summer|winter|spring|autumn)\s*\Z"
+)
 # A whole clause before the main one: `although it was late we …`
 _WHOLE_CLAUSE = re.compile(
     r"(?i)(?:(?:al)?though|because|since)\s+(?:i|we|it|he|she|they|there)"
@@ -239,7 +245,7 @@ _WHOLE_CLAUSE = re.compile(
 
 
 def _after_new_clause(prefix: str) -> str:
-    if _WHOLE_CLAUSE.match(prefix):
+    if _WHOLE_CLAUSE.match(prefix) or _SINCE_THEN.match(prefix):
         return prefix
     end = 0
     for found in _NEW_CLAUSE.finditer(prefix):
