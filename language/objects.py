@@ -316,7 +316,7 @@ _EMPTY = re.compile(
       | (?:will|do|did|does|have|had|has|am|are|was|were|be|been|would|could|can|should
       |is)(?:\s+(?:not|been|so|too))*
       | (?:i|we|he|she|they)(?:'\w+)?\b(?![/.]\w).* | that\s+(?:i|we|he|she)(?:'\w+)?\b.*
-      | (?:is|are|was|were|has|had|does)\b.*
+      | (?:is|are|was|were|has|had|does|would|could|should|might|must)\b.*
     )"""
 )
 _SECRET_NAME = re.compile(
