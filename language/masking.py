@@ -59,6 +59,13 @@ _OWN_LABEL = re.compile(
     r"|mean|think|wrote|repeat)) \W*"
 )
 _MINE = re.compile(r"(?i)\W*(?:here'?s|my|our)\b.*")
+_MY_PERSON = re.compile(
+    r"(?i)\W*(?:my|our|the)\s+(?:\w+\s+){0,2}(?:wife|husband|partner|spouse|girlfriend|boyfriend|gf|bf|son"
+    r"|daughter|kid|child|mother|mum|mom|father|dad|sister|brother|aunt|uncle|cousin|friend|roommate"
+    r"|flatmate|neighbou?r|boss|manager|colleague|co-?worker|client|customer|agent|doctor|dentist"
+    r"|therapist|teacher|student|coach|landlord|lawyer|waiter|seller|buyer|recruiter|interviewer"
+    r"|candidate|patient|ex)\W*"
+)
 _TASK = re.compile(
     r"(?i)\b(?:translat\w*|re-?write|rephrase|paraphrase|reword|correct|fix|proof-?read"
     r"|summar[iy]\w*|sentences?"
@@ -204,7 +211,7 @@ def _end_of_given_text(text: str, masked: str, lead: re.Match[str]) -> int:
         return 0
     is_task = bool(_TASK.search(said) or _ORDER.match(said))
     is_name = _NAME.fullmatch(said) and not _MINE.match(said)
-    if not (is_task or _SPEECH.search(said) or is_name):
+    if not (is_task or _SPEECH.search(said) or is_name or _MY_PERSON.fullmatch(said)):
         return 0
     begin = lead.end()
     while begin < len(text) and text[begin].isspace():
