@@ -40,7 +40,7 @@ from language.stances import (
     Verb,
     find_verb,
 )
-from language.standing import DENIAL, Standing, judge, judge_run_on
+from language.standing import DENIAL, Standing, describes, judge, judge_run_on
 
 MAX_FACTS = 50
 MAX_CONTENT = 500
@@ -157,7 +157,9 @@ def _statement(page: Page, start: int, speaker: Speaker) -> _Statement | None:
         is_action = verb[0].category == "pattern" or masked.endswith((" to", " rather"), 0, verb[1])
         found = find_object(masked, verb[1], is_action=is_action)
         if _SUBORDINATE.search(masked, max(0, start - 14), start):
-            found = end_at_main_clause(masked, found)
+            found = end_at_main_clause(masked, found, is_mine=speaker == "user")
+            if _TWO_CLAUSES.search(masked, found.start, found.end):
+                return None
         return _Statement(start, verb[0], found)
     if favorite := find_favorite(masked, start):
         likes = VERBS["dislikes" if favorite.least else "likes"]
@@ -181,6 +183,8 @@ def _statement(page: Page, start: int, speaker: Speaker) -> _Statement | None:
 _SUBORDINATE = re.compile(
     r"(?i)\b(?:since|as|because|given\s+that|now\s+that|although|though|when|while)\s+\Z"
 )
+# `Since I switched to tea I sleep well`: no telling where the first clause ends.
+_TWO_CLAUSES = re.compile(r"(?i)\w\s+(?:i|we)\s+\w")
 # `is my favorite language these days`: still the favorite language.
 _FOR_NOW = re.compile(
     r"(?i)\s+(?:these\s+days|right\s+now|at\s+the\s+moment|at\s+present|nowadays|now|currently"
@@ -231,6 +235,9 @@ def _stated(page: Page, statement: _Statement, prefix: str, runs_on: bool) -> Fa
     if standing is Standing.NOT_STATED:
         return None
     if _AND.search(prefix) and _TOGETHER.match(page.masked, statement.object.start):
+        return None
+    about = page.masked[statement.object.start : statement.object.end]
+    if statement.thing is None and describes(prefix, about.strip()):
         return None
     start, polarity = statement.start, statement.verb.polarity
     if standing is Standing.DENIED:
@@ -297,10 +304,13 @@ def _coordinated(page: Page, statement: _Statement) -> Fact | None:
     return _fact(second, found, 0, found.verb.polarity, "user")
 
 
+# Without `and`, only verbs that cannot be anything else there: not `I enjoy jazz, like Coltrane`.
 _AND_VERB = re.compile(
-    r"(?i)(?:and|but)\s+(?=(?:(?:really|also|just|absolutely|always|usually)\s+)?"
+    r"(?i)(?:(?:,\s*)?(?:and|but)\s+(?=(?:(?:really|also|just|absolutely|always|usually)\s+)?"
     r"(?:hate|dislike|love|like|prefer|enjoy|avoid|can(?:'t|not)\s+stand|do(?:n't"
     r"|\s+not)\s+(?:like|enjoy|love)|never|always|usually|rarely)\s)"
+    r"|,\s*(?=(?:really\s+|absolutely\s+)?(?:hate|dislike|prefer|can(?:'t|not)\s+stand"
+    r"|do(?:n't|\s+not)\s+(?:like|enjoy|love))\s))"
 )
 
 
@@ -310,7 +320,9 @@ def _fact(
     found = statement.object
     if found.is_question or _SAID_BY_ANOTHER.match(page.masked, found.end):
         return None
-    if _TAKEN_BACK.match(page.masked, found.end):
+    if _TAKEN_BACK.match(page.masked, found.end) or _OPTION.search(
+        page.masked, found.start, found.end + 1
+    ):
         return None
     verb = _collapse(page.text[start : found.start])
     said = _collapse(page.text[found.start : found.end]).rstrip(_FINAL)
@@ -362,6 +374,8 @@ _TAKEN_BACK = re.compile(
     r"(?i)[\s.,!…(-]*(?:not[!)]|(?:or\s+)?(?:maybe|perhaps)(?:\s+not)?[.!?…]|or\s+not\b|(?:just\s+)?"
     r"(?:kidding|joking)\b|jk\b|/s\b|yeah,?\s+right\b|said\s+(?:no\s+one|nobody)\b)"
 )
+# One of several to choose from: `a) I prefer tea b) I prefer coffee`
+_OPTION = re.compile(r"\s[\db-zB-Z]\)\Z")
 # `I don't like tea, I love it`
 _RAISED = re.compile(
     r"(?i)[\s.,;:!…—–-]*(?:but\s+)?(?:i|we|you)\s+(?:(?:do|\w+ly)\s+){0,2}"
@@ -390,10 +404,17 @@ def slug(text: str) -> str:
         name = _NOT_ALPHANUMERIC.sub("_", text.lower()).strip("_")
         return _shortened(name)
     kept = "".join(
-        it if it.isalnum() or unicodedata.category(it)[0] == "M" else " "
+        it if it.isalnum() or _is_accent(it) else " "
         for it in unicodedata.normalize("NFC", text).lower()
     )
     return _shortened("_".join(kept.split()))
+
+
+def _is_accent(character: str) -> bool:
+    """Whether this is part of the letter before it; those that choose an emoji's look are not."""
+    if "\ufe00" <= character <= "\ufe0f":
+        return False
+    return unicodedata.category(character) in ("Mn", "Mc")
 
 
 _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")

@@ -28,7 +28,7 @@ _NO_VALUE = re.compile(
 # The current state of a favorite: `my favorite mug is broken`. In lower case, to keep titles.
 _STATE = re.compile(
     rf"{_}(?:(?:still|now|already|just|always|currently|finally|again|almost|really){_})*(?:"
-    rf"(?:closed|broken|gone|open|back|dead|ready|available|unavailable|lost|over|sold{_}out|wrong"
+    rf"(?:closed|broken|taken|stolen|eaten|sold|frozen|stuck|shut|gone|open|back|dead|ready|available|unavailable|lost|over|sold{_}out|wrong"
     rf"|losing|winning|leaving|away|down|off|out|late|here|set|dirty|torn|expensive|cheap|small|big"
     rf"|old|new|good|great|bad|nice|busy|sick|ill|famous|popular|delicious|amazing|awesome|fun"
     rf"|boring|hard|easy|[a-z]{{3,}}ed|(?:too|so|very|pretty|quite){_}\w+)"
@@ -38,7 +38,9 @@ _STATE = re.compile(
 _DOES = re.compile(rf"{_}\w{{3,}}ing\b")
 _DOERS = re.compile(
     r"(?i)\b(?:song|band|team|player|teacher|show|actor|actress|singer|artist|restaurant|cafe|shop"
-    r"|club|person)\Z"
+    r"|club|person|nephew|niece|aunt|uncle|cousin|colleague|co-?worker|neighbou?r|student|friend"
+    r"|author|writer|director|streamer|youtuber|podcast|podcaster|professor|series|character|pub|bar"
+    r"|store|brand|company|app|site|website|student|player|comedian|driver)\Z"
 )
 _WHERE = re.compile(rf"{_}(?:on|in|at|from|near|under|behind)\b")
 _PLACES = re.compile(r"(?i)\b(?:place|spot|time|seat|room|moment|part|view|hour|day)s?\b")

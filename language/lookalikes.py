@@ -27,6 +27,20 @@ _PAST = words(
 _NOT_PAST = words(
     "bed bleed breed embed exceed feed heed need proceed red seed shed shred speed succeed wed weed"
 )
+# `I'm always tired` is a state, but these are about what just happened, or done by others.
+_AM = re.compile(r"(?:i'?m|i’m|we['’]re|you['’]?re|(?:i|we|you)\s+a(?:m|re))\s")
+_FEELINGS = words(
+    """
+    amazed amused asked astonished delighted excited fascinated forced honored honoured
+    impressed inspired interested invited pleased puzzled reminded shocked supposed surprised
+    tempted thrilled treated used
+    """
+)
+# `I always say that patience is a virtue`
+_SAYING = re.compile(
+    r"(?i)(?:say|claim|joke|insist|think|believe|feel|hope|find|(?:tell|remind|ask)\s+(?:(?:my|our|the)"
+    r"\s+)?\w+)\s+(?:that|why|how|if|whether|what)\b"
+)
 _ADVERBS = re.compile(r"(?i)\A(?:(?:\w+ly|just|even|quite|ever|once|also|only)\s+)+(?=\w)")
 _STANCE = re.compile(r"(?i)(?:not\s+)?(?:prefer|like|love|enjoy|hate|dislike|avoid|favou?r)\b")
 
@@ -38,6 +52,8 @@ _STEP = re.compile(
     r"|\s>\s|\b(?:on|in|from)\s+(?:the|a|that|this)\s+(?:\w+\s+)?(?:form|menu|drop-?down|dialog|popup"
     r"|toolbar|context\s+menu)\b"
 )
+# The label of a button or menu: `I selected "Export"`.
+_LABEL = re.compile(r"[\"'“‘`][^\"'“”‘’`]*[\"'”’`]")
 _FAILURE = re.compile(
     r"(?i)(?:get|see|receive|hit|have|run\s+into|end\s+up\s+with|encounter)\s+(?:this|that|these"
     r"|those|the|an?|some|such)\s+(?:\S+\s+){0,3}?(?:errors?|exceptions?|warnings?|messages?"
@@ -54,7 +70,7 @@ _IDIOM = re.compile(
     r"|(?:this|the)\s+(?:opportunity|chance|occasion)\b|the\s+(?:couch|sofa|floor|bench|grass|porch"
     r"|terrace|deck)(?:\s+(?:to|with|and)\b.*)?\Z"
     r"|(?:the|my|this)\s+(?:\w+\s+)?(?:time|break|turn)\b|(?:another|her|his|the|a\s+different)\s+"
-    r"(?:tab|branch|channel|lane|window|page|screen)\Z|a\s+card\b|(?:his|her|their)\s+brains?\b"
+    r"(?:tab|branch|channel|lane|window|page|screen)\Z|a\s+(?:card|(?:random\s+)?number)\b|(?:his|her|their)\s+brains?\b"
     r"|(?:post|ask|come)(?:\s+(?:here|this|it|you|about\b.*|for\b.*))*\Z|reach\s+out\b"
     r"|write\s+(?:here|this|to\s+you)\b"
 )
@@ -64,6 +80,17 @@ _COURTESY = re.compile(
     r"|(?:here|there|around)\s+(?:for|to|if|when)\b.*|(?:dis)?agree|mind|right|wrong|sorry|welcome"
     r"|curious|surprised"
 )
+_HATE_TO = re.compile(
+    r"(?i)to\s+(?:throw|burst|rain|sound|disappoint|point|tell|repeat|correct|inform|contradict"
+    r"|be\s+(?:an?|so|rude|negative|picky)|do\s+this|keep\s+(?:asking|bothering))\b"
+)
+# Verbs that need an object: `the tool I tend to use`.
+_BARE = re.compile(
+    r"(?i)(?:use|get|make|take|have|do|see|want|need|put|give|buy|keep|pick|choose|go\s+with|find|say"
+    r"|bring|let|include|wear|mean\b.*|use\s+(?:for|as|when|in|on|to|at)(?![\w-]).*)"
+)
+# `I tend to my garden`
+_DETERMINERS = words("my our the his her their your a an this that these those")
 _PICKED_UP = re.compile(
     r"(?i)\A(?:my|our|the|his|her|their|some|a|an)\s+(?:\w+\s+){1,2}(?:up|off)\b|\s(?:up|out|off)\Z"
 )
@@ -104,12 +131,18 @@ def is_another_verb(verb: Verb, said: str, about: str) -> bool:
     if verb.category == "preference":
         if said.endswith(f" {first}"):
             return True  # `I love love love this`
+        if said.endswith("hate") and _HATE_TO.match(about):
+            return True
         if _ALMOST.search(said) or (first == "no" and said.endswith(("like", "love", "enjoy"))):
             return True
     if verb.category == "pattern":
+        if said.endswith("tend to") and first in _DETERMINERS:
+            return True
         first = _ADVERBS.sub("", about).split(None, 1)[0].lower()
         is_past = first in _PAST or (first.endswith("ed") and first not in _NOT_PAST)
-        if is_past or _COURTESY.fullmatch(about):
+        if is_past and _AM.match(said) and first not in _PAST:
+            is_past = first in _FEELINGS
+        if is_past or _COURTESY.fullmatch(about) or _SAYING.match(about) or _BARE.fullmatch(about):
             return True
         return bool(_STANCE.match(about) or _FAILURE.match(about))
     if said.endswith("rather") and first == "die":
@@ -118,10 +151,14 @@ def is_another_verb(verb: Verb, said: str, about: str) -> bool:
         return first in ("up", "here", "there", "still", "in", "on", "by", "behind", "straight")
     if said.endswith(("went with", "going with", "gone with", "go with")):
         return is_company(about)
-    if said.endswith((" use", "using")) and _ERRAND.match(about):
-        return True
+    if said.endswith((" use", "using")):
+        raw = about.split(None, 1)[0]
+        if _ERRAND.match(about) or raw in ("as", "for", "in", "to", "when", "by", "until", "on"):
+            return True
     if said.endswith(("picked", "chose", "chosen", "selected")):
         if _STEP.search(about) or _is_told(about):
+            return True
+        if said.endswith("selected") and _LABEL.fullmatch(about):
             return True
         if first in ("up", "out", "on", "at", "off", "apart", "from", "between", "among", "over"):
             return True

@@ -24,7 +24,11 @@ _CLOSING = {'"': '"', "“": "”", "«": "»", "„": "“”", "「": "」", "
 
 # --- text given as a task, or as somebody's speech ------------------------------------------
 
-_LEAD = re.compile(r"^([^\n:]{0,200}):(?=\s|\Z|\ue000)", re.MULTILINE)
+# With the time before the name, as chats are exported: `[10:32] Ben: …`
+_TIME = (
+    r"[\[(]?(?:[\d/.-]{6,10},?[ \t])?\d{1,2}:\d\d(?::\d\d)?(?:[ \t]?[apAP][mM])?[\])]?[ \t–-]{1,4}"
+)
+_LEAD = re.compile(rf"^(?:{_TIME})?([^\n:]{{0,200}}):(?=\s|\Z|\ue000)", re.MULTILINE)
 _LAST_SENTENCE = re.compile(r"[.!?][ \t]+(?=[^.!?]*\Z)")
 _OWN_LABEL = re.compile(
     r"(?ix)\W*(?: (?:ps|p\.s\.?|note|notes|fyi|btw|update|edit|tl;?dr|me|myself|context"
@@ -37,12 +41,31 @@ _OWN_LABEL = re.compile(
     r"|noted|understood|got\ it|sure|great|so|ok|okay|well"
     r"|(?:please\ )?(?:note|remember|do(?:n['’]?t|\ not)\ forget)"
     r"(?:\ (?:this|that|the\ following))?"
-    r"|yes|no|thanks|hint|warning|caveat|side\ note|rules?|fun\ fact)"
+    r"|(?:\w+\ ){0,2}(?:info|facts|details|things)\ about\ (?:me|us|myself)"
+    r"|full\ disclosure|real\ talk|heads[ -]up|constraints?|requirements?|situation"
+    r"|yes|no|thanks|hint|warning|caveat|disclaimer|rules?|(?:fun|random|quick|little)\ fact"
+    r"|(?:\w+\ ){0,2}(?:note|thing)|(?:(?:ok|okay|so|my)\ )?"
+    r"(?:honest|short|quick|simple|real|final)\ answer"
+    r"|(?!(?:the\ )?(?:character|villain|hero|narrator|patient|employee|worker|customer|client|user"
+    r"|student|teacher|player|guest|sample|example|his|her|their|your)\b)"
+    r"(?:\w+\ ){0,2}(?:food|diet|drinks?|meals|breakfast|lunch|dinner|snacks|travel|sports?"
+    r"|music|movies|films|books|games|gaming|hobby|hobbies|interests|likes|dislikes|sleep|health"
+    r"|fitness|exercise|routine|schedule|mornings?|evenings?|weekends?|weekdays|work|coding"
+    r"|programming|editor|tools|tooling|stack|setup|workflow|formatting|communication|tone|style"
+    r"|language|pets|allergies|name|location|job|occupation|birthday|clothes|shopping"
+    r"|commute|dealbreakers?|pet\ peeves?))"
     r"| (?:my|our)\ (?:\w+\ )?(?:answer|thoughts?|view|choice|decision|pick|rule)"
     r"| (?:as|like)\b.* | .*\b(?:i|we)\ (?:already\ )?(?:said|told\ you|mentioned|say"
-    r"|mean|think|wrote)) \W*"
+    r"|mean|think|wrote|repeat)) \W*"
 )
 _MINE = re.compile(r"(?i)\W*(?:here'?s|my|our)\b.*")
+_MY_PERSON = re.compile(
+    r"(?i)\W*(?:my|our|the)\s+(?:\w+\s+){0,2}(?:wife|husband|partner|spouse|girlfriend|boyfriend|gf|bf|son"
+    r"|daughter|kid|child|mother|mum|mom|father|dad|sister|brother|aunt|uncle|cousin|friend|roommate"
+    r"|flatmate|neighbou?r|boss|manager|colleague|co-?worker|client|customer|agent|doctor|dentist"
+    r"|therapist|teacher|student|coach|landlord|lawyer|waiter|seller|buyer|recruiter|interviewer"
+    r"|candidate|patient|ex)\W*"
+)
 _TASK = re.compile(
     r"(?i)\b(?:translat\w*|re-?write|rephrase|paraphrase|reword|correct|fix|proof-?read"
     r"|summar[iy]\w*|sentences?"
@@ -188,7 +211,7 @@ def _end_of_given_text(text: str, masked: str, lead: re.Match[str]) -> int:
         return 0
     is_task = bool(_TASK.search(said) or _ORDER.match(said))
     is_name = _NAME.fullmatch(said) and not _MINE.match(said)
-    if not (is_task or _SPEECH.search(said) or is_name):
+    if not (is_task or _SPEECH.search(said) or is_name or _MY_PERSON.fullmatch(said)):
         return 0
     begin = lead.end()
     while begin < len(text) and text[begin].isspace():

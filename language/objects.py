@@ -25,8 +25,8 @@ _OTHERS = r"(?:my|our|his|her|their|the)\s+\w+\s+"
 _END = re.compile(
     r"(?i)[\n\r\u2028\u2029;…),—。｡]|[!?](?!\w+=)|\.(?=\s|\Z|[\"'”’)\]*_.])|</"
     r"|[-–](?<=\w[-–])(?=\s+(?!(?:and|or|to)\b))"
-    r"|(?<=\s)(?:[–-]-?(?=\s)|(?=[abceostw'(])(?:"
-    r"(?:but|because|although|though|whereas|'?cause|coz|cuz|even\s+though)\b"
+    r"|(?<=\s)(?:[–-]-?(?=\s)|(?=[abcejmopstw'(])(?:"
+    r"(?:but|(?:(?:simply|just|mainly|mostly|only|purely|partly)\s+)?because|although|though|whereas|'?cause|coz|cuz|even\s+though)\b"
     r"|while\s+(?:\w+\s+){1,3}?(?:likes?|loves?|hates?|prefers?|enjoys?|uses?)\b"
     rf"|(?:and|or)\s+(?:(?:{_SUBJECTS}|please|then|so)(?![\w-])|{_VERBS}|{_OTHERS}"
     r"(?:\w+ly\s+|also\s+|always\s+|never\s+)?"
@@ -35,7 +35,9 @@ _END = re.compile(
     r"|(?:my|our|your|his|her|their)\s+(?:(?!(?:that|which|who|where)\b)[\w'-]+\s+){1,4}?"
     r"(?:is|are)\b)"
     rf"|\((?={_OTHERS}(?:likes?|loves?|hates?|prefers?|uses?)\b)"
-    r"|so\s+(?:i|we|you|he|she|they|it|please|don't|do|let|use|can|could|make|keep)\b"
+    r"|so\s+(?:i|we|you|he|she|they|it|please|don't|do|let|use|can|could|make|keep|recommend"
+    r"|suggest|give|show|tell|find|write|avoid|skip|pick|choose|put|set|send|add|leave|no|what"
+    r"|which|where|how|who|is|are|should|would|maybe|any)\b"
     r"|since\s+(?:i|we|you|he|she|they|it|the|my|that|this|there|a)\b))"
 )
 _AND = re.compile(r"(?i)(?:\A|\s)(?:and|or|nor|&|as well as|plus)\s")
@@ -63,7 +65,8 @@ _OR_ELSE = re.compile(
 _IF = re.compile(
     r"(?i)\b(?:if|unless|provided|providing|assuming|(?:as|so) long as|in case|depending|only when"
     r"|whether|pending|subject to|permitting|barring|on (?:the )?condition|maybe|perhaps|probably"
-    r"|possibly|might|given enough|should (?:it|they|the|that|there))\b"
+    r"|possibly|might|given enough|should (?:it|they|the|that|there)"
+    r"|either\s(?:\S+\s){1,6}or)\b"
 )
 _NOT_BEFORE = re.compile(
     r"(?i)\b(?:once|as\s+soon\s+as|until|when(?:ever)?\s+(?:i|we|you|he|she|they|it|the|my|our|there))\b"
@@ -137,12 +140,18 @@ def _is_asked(masked: str, start: int) -> bool:
     return bool(_TAG.match(masked, start) or _OR_ELSE.match(masked, start))
 
 
-def end_at_main_clause(masked: str, found: Object) -> Object:
-    """The object without the main clause after it: `[as I like] cats I should get one`."""
-    main = _MAIN_CLAUSE.search(masked, found.start, found.end)
+def end_at_main_clause(masked: str, found: Object, *, is_mine: bool = True) -> Object:
+    """The object without the main clause after it: `[as I like] cats I should get one`.
+
+    `is_mine`: the clause before it is in the first person, too.
+    """
+    main = (_MAIN_CLAUSE if is_mine else _MY_CLAUSE).search(masked, found.start, found.end)
     return Object(found.start, main.start(), False) if main else found
 
 
+_MY_CLAUSE = re.compile(
+    r"(?i)\s+(?:(?:i|we)(?:'\w+)?(?=\s)|you\s+(?:should|could|can|might|may|will|would)|please|let's)\b"
+)
 _MAIN_CLAUSE = re.compile(
     r"(?i)\s+(?:(?:i|we)(?:'\w+|\s+(?:should|will|would|can|could|need|want|think|always|never"
     r"|usually|rarely|often|tend|decided|chose|prefer|like|love|hate|avoid|use|take|am|are|just))"
@@ -250,7 +259,7 @@ _EMPTY = re.compile(
         |most|less|best|better|worse|everything|anything|something|nothing|everyone|everybody
         |someone|anyone|nobody|others|lots
         |here|there|now|then|later|today|tomorrow|yesterday|already|yet|again|instead|not|to
-        |wisely|poorly|well|carefully|badly
+        |wisely|poorly|well|carefully|badly|right|wrong|correctly|wrongly
         |quickly|myself|ourselves|yours|hers|theirs|his|much|the\ most|the\ best|a\ lot
         |very\ much|differently)
         (?:\s+(?:too|better|more|most|best|all|a\ lot|so\ much|very\ much|much|now|as\ well|here
@@ -275,6 +284,9 @@ _EMPTY = re.compile(
       | (?:both|all|any|some|none|neither|either|one|most|each|everything|lots|half
       |parts?)\s+(?:of|about)\s+
         (?:it|this|that|these|those|them|you|your)\b.*
+      | (?:any\s+|either\s+)?(?:one|either)\s+(?:(?:over|to|above|than|more\s+than|as\s+much\s+as
+      |or)\s+(?:the\s+other|another)|of\s+the\s+(?:two|three|options)|better\s+than\s+the\s+other)\b.*
+      | (?:myself|ourselves)\s+(?:for|when|because)\b.*
       | your\b.* | you(?!\s+to\b).*
       | the\s+(?:\w+\s+)?(?:{_ORDINALS})(?:\s+(?:{_THINGS}))?(?:\s+(?:better|best|more|most
       |instead|for\ now|too|please))?
@@ -285,7 +297,7 @@ _EMPTY = re.compile(
       |your|this|that|it|things?)\b.*
       | how\s+\w+\s+(?:this|that|it|you|your)\b.*
       | what\s+(?:happen\w*|(?:he|she|they)\b.*)
-      | what\s+(?:i|we)\s+(?:see|saw|hear|heard|read|have|got)\b.*
+      | what\s+(?:i|we)\s+(?:see|saw|hear|heard|read|have|got|like|love|want|do|need|prefer)\b.*
       | (?:whatever|whichever)\b.*
       | (?:to\s+)?(?!keep\b)\w+\s+(?:it|this|that|them|him|her|'?em)(?:\s+\w+)?
       | (?:to\s+)?(?!(?:keep|make|play|take|call|find)(?:ing)?\b)\w+\s+(?:it|them|him)\b
@@ -304,7 +316,7 @@ _EMPTY = re.compile(
       | (?:will|do|did|does|have|had|has|am|are|was|were|be|been|would|could|can|should
       |is)(?:\s+(?:not|been|so|too))*
       | (?:i|we|he|she|they)(?:'\w+)?\b(?![/.]\w).* | that\s+(?:i|we|he|she)(?:'\w+)?\b.*
-      | (?:is|are|was|were|has|had|does)\b.*
+      | (?:is|are|was|were|has|had|does|would|could|should|might|must)\b.*
     )"""
 )
 _SECRET_NAME = re.compile(
@@ -340,7 +352,14 @@ def means_nothing(text: str) -> bool:
     parts = text.lower().split()
     if parts[0] == "that" and not any(it in _FINITE for it in parts):
         return True  # `that guy`, but not `that the tests are fast`
-    return bool(_EMPTY.fullmatch(_LEADING_ADVERBS.sub("", text).rstrip(".:! ")))
+    text = _LEADING_ADVERBS.sub("", text).rstrip(".:! ")
+    return bool(_EMPTY.fullmatch(text) or _EMPTY.fullmatch(_ASIDE.sub("", text)))
 
+
+# Said to the reader, not about the object: `option B please`.
+_ASIDE = re.compile(
+    r"(?i)(?:\s+(?:please|pls|plz|thanks|thx|thank\s+you|then|btw|tbh|lol|haha|imo|imho|ngl"
+    r"|honestly|actually|though|tho|i\s+guess|i\s+think|for\s+sure|for\s+now|instead|too))+\Z"
+)
 
 _LEADING_ADVERBS = re.compile(r"(?i)\A(?:(?:still|definitely|always|now|really|just|actually)\s+)+")

@@ -30,7 +30,8 @@ _CAUSE = re.compile(
     r"(?<!often )(?<!far )(?<!well )(?<!same )as)\s*\Z"
 )
 _FILLER = re.compile(
-    r"(?i)(?:(?:ok|okay|great|sure|thanks|thank you|perfect|alright|right|yes|also|ah|oh|hi"
+    r"(?i)(?:(?:ok|okay|great|nice|cool|awesome|excellent|wonderful|lovely"
+    r"|sure|thanks|thank you|perfect|alright|right|yes|also|ah|oh|hi"
     r"|hello|welcome back|good)\b[\s,!—–-]*)+\Z"
 )
 _AND = re.compile(r"(?i)\b(?:and|but)(?: that)?\s*\Z")
@@ -45,9 +46,10 @@ def judge_report(prefix: str, before: Report = Report.NONE) -> Report:
     prefix = LEADING_MARKS.sub("", prefix, count=1)
     if not LETTER.search(prefix):
         return Report.CLAIMED
-    if _GENERIC.search(prefix):
+    said = _SAID.search(prefix)
+    if _GENERIC.search(prefix, 0, said.start() if said else len(prefix)):
         return Report.NONE
-    if _SAID.search(prefix) or _NOTED.search(prefix):
+    if said or _NOTED.search(prefix):
         return Report.NOTED
     if _CAUSE.search(prefix) or _FILLER.match(prefix):
         return Report.CLAIMED

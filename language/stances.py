@@ -20,7 +20,7 @@ class Verb:
 _ = r"[ \t\u00a0]{1,8}"
 _OFTEN = r"usually|always|typically|normally|generally|often|frequently|regularly"
 _SELDOM = (
-    r"never|(?:rarely|seldom|infrequently)(?:{_}ever|,?{_}if{_}ever,?)?"
+    r"never(?:{_}ever)?|(?:rarely|seldom|infrequently)(?:{_}ever|,?{_}if{_}ever,?)?"
     r"|(?:hardly|barely|scarcely){_}ever"
 ).replace("{_}", _)
 _ADVERB = (
@@ -35,7 +35,7 @@ _ADVERB = (
     r"|long{_}ago|since|too|fully|rather"
     r"|(?!(?:hard|bare|scarce|rare|infrequent|probab|possib|potential|supposed|alleged|reported"
     r"|apparent|false|former|previous|original|initial|brief|temporari|theoretical|hypothetical"
-    r"|presumab|necessari)ly)[a-z]{3,14}ly"
+    r"|presumab|necessari|like|unlike|conceivab|seeming|ostensib)ly)[a-z]{3,14}ly"
 ).replace("{_}", _)
 _ADVERBS = rf"(?:(?:{_ADVERB}),?{_}){{0,3}}"
 # After `not`, these deny only that it is all there is to say, or that it holds for all:

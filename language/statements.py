@@ -21,9 +21,9 @@ MAX_STATEMENTS = 50
 _MOST_SUBJECTS = 20
 
 _ = r"[ \t\u00a0]{1,8}"
-_AM = rf"(?:i'?m|i{_}am|we're|we{_}are)"
+_AM = rf"(?:i'?m|i{_}am|we're|we{_}are|i{_}are)"  # my wife and I are
 _ADVERBS = (
-    r"(?:(?:really|just|still|also|actually|currently|now|mostly|mainly|both|all|recently|originally)"
+    r"(?:(?:really|just|still|also|do|actually|currently|now|mostly|mainly|both|all|recently|originally)"
     rf"{_}){{0,2}}"
 )
 _JOBS = (
@@ -57,11 +57,14 @@ _TROUBLE = (
 _NO_NAME = (
     r"(?:hard|difficult|easy|not|on|in|spelled|misspelled|wrong|missing|mentioned|common|long|short"
     r"|the|back|later|tomorrow|today|tonight|when|if|asap|anytime|now|maybe|crazy|again|soon|first"
-    r"|please|directly|on|at|before|after|once)\b"
+    r"|please|directly|on|at|before|after|once|late|often|daily|names|all|every|to|for|up|lazy"
+    r"|weird|stupid|rude|annoying|old|mad|out|irrelevant|unimportant|secret|private|unknown"
+    r"|unusual|rare|too|so|very)\b"
 )
 _NO_FOOD = (
     r"(?:another|any{_}more|anymore|much{_}more|out|alone|right|now|yet|here|there|dinner|lunch"
-    r"|breakfast|today|tonight|to|it|this|that)\b"
+    r"|breakfast|today|tonight|to|it|this|that|or|and|when|while|because|until|before|after|well"
+    r"|properly|if)\b"
 ).replace("{_}", _)
 # Not medicine: `I can't take it anymore`, `I don't take sides`.
 _NO_DOSE = (
@@ -82,8 +85,9 @@ _NO_HOME = (
     rf"|harmony|darkness|silence|shame|terror|misery|sin|luxury|dread|chaos|interesting{_}times"
     rf"|regrets?|guilt|coffee|caffeine|tea|pizza|noodles|ramen|takeaways?|savings|credit|a{_}budget"
     rf"|borrowed{_}time|(?:the|this|an?|my|our|your){_}"
-    rf"(?:(?:own|constant|perpetual|old|golden|simple){_}){{0,2}}(?:moment|past|future|present|hope"
+    rf"(?:(?:own|constant|perpetual|old|golden|simple|crazy|strange|free|digital){_}){{0,2}}(?:moment|past|future|present|hope"
     rf"|fear|shadows?|edge(?!{_}of)|dream|bubble|fantasy|world|nightmare|lie|head|mind|now|motto"
+    rf"|society|simulation|democracy|matrix|age|era|times?"
     rf"|state(?!{_}of{_}[A-Z])|rules?|principles?|sword|mantra|saying|calendar|fact|consequences|knowledge"
     rf"|terminal|browser|editor|(?:clock|book|code)(?=\s*(?:[.,;!\n]|\Z))))(?![\w-]))"
 )
@@ -97,8 +101,23 @@ _TIMES = (
     r"(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?|January|February|March|April|May|June|July"
     r"|August|September|October|November|December|Christmas|Easter)\b"
 )
+_MONTHS = (
+    "january|february|march|april|may|june|july|august|september|october|november|december"
+    "|today|tomorrow"
+)
+_ROLES = "ceo|cto|cfo|coo|vp|head|director|president|founder|co-?founder|intern|apprentice|trainee"
+# What is lived or worked somewhere only in the mind, or by others.
+_UNREAL = (
+    "not|to|would|will|could|should|might|may|can|want|wish|hope|if|let|make|who|that|they|he|she|you"
+    "|people|think|used|was|were|don't|never"
+)
+_SO_FAR = (
+    r"[^.!?;\n]{1,60}\b(?:since|for\s+(?:[\w-]+\s+){0,3}(?:years?|months?|weeks?|decades?|ages))\b"
+)
+_NO_SUBJECT = r"(?:the|this|that|these|those|it|an?|my|your|our|his|her|their|for|how|what|with)"
 _FIRMS = (
-    r"(?:business|company|shop|bakery|restaurant|studio|farm|agency|store|caf[eé]|start-?up|hotel)"
+    r"(?:business|company|\w{0,9}shop|bakery|restaurant|studio|farm|agency|\w{0,9}store|caf[eé]"
+    r"|start-?up|hotel|bar|pub|salon|gym|clinic|firm|brewery|vineyard|garage|school|gallery)"
 )
 _FAMILY = (
     r"wife|wives|husband|partner|spouse|fianc[eé]e?|girlfriend|boyfriend|son|daughter|kid|child"
@@ -121,9 +140,12 @@ _DONT = rf"do(?:n'?t|{_}not)"
 _LIVE = (
     rf"(?:live|reside){_}(?:just{_}|right{_})?(?:in|at|near|on|with|by|outside)(?!{_}{_NO_HOME})"
 )
-_WORK = rf"work{_}(?:at|for|as|in|with|from)(?!{_}{_NO_JOB})"
+_SHIFTS = (
+    rf"(?:(?:part|full)[ -]?time|nights|days|(?:(?:night|day|late|early){_})?shifts|freelance)"
+)
+_WORK = rf"work{_}(?:{_SHIFTS}{_})?(?:at|for|as|in|with|from)(?!{_}{_NO_JOB})"
 _IS_AT = (
-    rf"(?:from(?!{_}(?:the|your|this){_}(?:\w+{_})?{_OFFICES})|based{_}in"
+    rf"(?:employed{_}(?:at|by)|from(?!{_}(?:the|your|this){_}(?:\w+{_})?{_OFFICES})|based{_}(?:in|out{_}of)"
     rf"|living{_}(?:in|with|at)(?!{_}{_NO_HOME})|located{_}in(?!{_}(?:the{_}wrong|this|that)\b)"
     rf"|working{_}(?:at|for|as|in|from)(?!{_}{_NO_JOB}))"
 )
@@ -142,8 +164,10 @@ _ABOUT_ME = re.compile(
     rf"""(?ix)(?:
       my{_}(?:(?:full|first|last|real|middle|nick|legal){_})?(?:name{_}is|name's|names?{_}are
       |nickname{_}is)(?!{_}{_NO_NAME})
-    | {_AM}{_}(?:called|named)
-    | (?:people|friends|everyone|everybody|they){_}(?:usually{_})?calls?{_}me
+    | {_AM}{_}(?:called|named)(?={_A_NAME})
+    | (?:people|friends|everyone|everybody|they){_}(?:usually{_})?calls?{_}me(?={_A_NAME})
+    | (?:my|our){_}(?:{_RELATIVE}s?|family|colleagues|co-?workers|mates|students)
+        {_}(?:(?:all|usually){_})?calls?{_}me(?={_A_NAME})
     | (?:please{_}|just{_}|you{_}can{_})?call{_}me
         (?={_}(?:(?-i:[A-Z])|(?!{_NO_NAME})\w+\s*(?:[.!,]|\Z)))
     | i{_}go{_}by(?={_}(?-i:[A-Z]))
@@ -156,12 +180,20 @@ _ABOUT_ME = re.compile(
         |(?<=for|.at)(?={_}(?:the|an?)\b)))
     | {_AM}{_}{_ADVERBS}(?:no{_}longer{_}{_ADVERBS})?{_IS_AT}
     | (?:{_AM}{_}{_ADVERBS}not|(?:i|we){_}a(?:re|i)n't){_}{_ADVERBS}{_IS_AT}{_DENIED}
-    | (?:i|we)(?:'?ve|{_}have)?{_}{_ADVERBS}moved{_}to(?!{_}(?:strike|the{_}(?!{_AREAS})|another
-    |this|that|using|step|section|phase)\b)
+    | (?:i|we)(?:'?ve|{_}have){_}{_ADVERBS}(?:
+        been{_}(?:living{_}(?:in|near|on|at)(?!{_}{_NO_HOME})|working{_}(?:at|for|as)(?!{_}{_NO_JOB}))
+        | (?:lived{_}(?:in|near|on|at)(?!{_}{_NO_HOME})|worked{_}(?:at|for|as|in))(?={_SO_FAR}))
+    | (?:i|we)(?:'?ve|{_}have)?{_}{_ADVERBS}(?:moved|relocated)
+        {_}(?:from{_}{_CAPITAL}[^.!?;,\n]{{1,40}}?{_})?to(?!{_}(?:strike|the{_}(?!{_AREAS})|another
+    |this|that|using|step|section|phase|line|page|chapter|level|row|column|slide|stage|part)\b)
     | i{_}(?:was{_}born|grew{_}up){_}in
-    | my{_}(?:home[ ]?town|home[ ]?address|address|home|time[ ]?zone|birthday|phone{_}number
-    |e-?mail(?:{_}address)?)
-        {_}is(?!{_}{_TROUBLE})
+    | (?:i|we){_}{_ADVERBS}come{_}from(?={_NAMED})
+    | (?:{_AM}|i|we){_}(?:(?!(?:{_UNREAL})\b)[\w',-]+{_}){{1,9}}?and{_}{_ADVERBS}(?:{_LIVE}|{_WORK})
+    | my{_}(?:home[ ]?town|time[ ]?zone){_}is(?!{_}{_TROUBLE})
+    | my{_}(?:(?:home[ ]?)?address|phone{_}number|birthday){_}is(?!{_}{_TROUBLE})
+        (?=[^.!?\n]{{0,40}}(?:\d|{_}{_CAPITAL}|{_}(?:{_MONTHS})\b))
+    | my{_}e-?mail(?:{_}address)?{_}is(?={_}[^\s!?@]{{1,64}}@)
+    | my{_}home{_}is(?={_}(?:(?:in|near|on|at){_}(?:the{_})?)?{_CAPITAL})
     | my{_}(?:home[ ]?town|time[ ]?zone|birthday){_}is(?:{_}not|n't)
         (?={_}(?:(?:in|on){_})?{_CAPITAL})
     | my{_}(?:job|profession|occupation|job{_}title){_}is(?!{_}{_TROUBLE})
@@ -172,20 +204,24 @@ _ABOUT_ME = re.compile(
     | (?:my|our){_}{_RELATIVE}(?:e?s)?(?:{_}(?:is|are)|'s|'re){_}(?:called|named)(?={_A_NAME})
     | (?:i|we)(?:'?ve{_}got|{_}have){_}{_RELATIVE}(?:e?s)?{_}(?:called|named)(?={_A_NAME})
     | we{_}(?:named|called){_}our{_}{_RELATIVE}s?(?={_}{_CAPITAL})
-    | (?:i|we){_}{_ADVERBS}(?:run|own){_}(?:an?|the|our){_}(?:[\w-]+{_}){{0,3}}{_FIRMS}
-    | (?:i|we){_}{_ADVERBS}(?:study|teach){_}(?:at|in)?
+    | (?:(?:i|we){_}{_ADVERBS}(?:study|teach)|{_AM}{_}{_ADVERBS}(?:studying|teaching))
+        (?:{_}(?!{_NO_SUBJECT}\b)[\w-]+){{0,3}}?{_}(?:at|in)(?!{_}(?:{_NO_JOB}|detail|depth|\w+ing\b))
     | (?:{_AM}{_}{_ADVERBS}(?:(?:not|no{_}longer){_}{_ADVERBS})?
         |(?:i|we){_}a(?:re|i)n't{_}{_ADVERBS})
         (?:(?:severely|very|highly|deathly|slightly|mildly){_})?allergic{_}to
     | (?:i|we){_}{_ADVERBS}(?:can(?:'?t|not|{_}not)|may{_}not|must{_}not|mustn't|shouldn't
     |should{_}not){_}
         (?:(?:eat|have(?!{_}{_NO_POSSESSION})|drink(?!{_}(?:and{_}drive|enough)\b))(?!{_}{_NO_FOOD})|take(?!{_}{_NO_DOSE})|tolerate|digest|consume|wear)
-    | {_AM}{_}not{_}(?:allowed|able){_}to{_}(?:eat|have|drink|take)
-    | (?:i|we){_}{_ADVERBS}(?:do(?:n'?t|{_}not)|never){_}(?:eat|consume|take(?!{_}{_NO_DOSE}))
+    | {_AM}{_}not{_}(?:allowed|able|supposed){_}to{_}(?:eat|have|drink|take)
+    | (?:i|we){_}{_ADVERBS}(?:do(?:n'?t|{_}not)|never){_}
+        (?:(?:eat|consume)(?!{_}{_NO_FOOD})|take(?!{_}{_NO_DOSE}))
+    | (?:i|we)(?:'?ve|{_}have)?{_}{_ADVERBS}decided{_}that{_}(?:i|we)(?:'\w+)?(?={_})
     | (?:i|we)(?:'?ve|{_}have)?{_}{_ADVERBS}agreed{_}(?:on|against|that{_}(?:i|we)(?={_})
         |(?:not{_})?to(?={_}(?!{_NO_DEED}\b)\w))
     | let'?s{_}(?:not{_})?(?:(?P<go>go{_}with)|switch{_}to|stick{_}with|settle{_}on|opt{_}for
         |use(?={_}{_CAPITAL})(?![^.!?\n]{{0,200}}?\b(?:to|examples?|instance|it)\b))
+    | {_AM}{_}{_ADVERBS}(?:(?:the|an?){_})?(?:(?:{_ROLES}){_}(?:at|for)|(?:{_ROLES}){_}of
+        (?!{_}(?:this|that|it|the{_}(?:line|queue|table|class|game|pack))\b))
     | (?P<whole>
         {_AM}{_}{_ADVERBS}an?{_}(?:[\w-]+{_}){{0,4}}(?:{_JOBS})s?
       | {_AM}{_}no{_}longer{_}an?{_}(?:[\w-]+{_}){{0,4}}(?:{_JOBS})s?
@@ -196,6 +232,7 @@ _ABOUT_ME = re.compile(
       | i(?:{_}{_ADVERBS}(?:{_DONT}{_}|no{_}longer{_})?have|'?ve{_}got){_}
         (?:(?!{_NO_ADJECTIVE}\b)[\w-]+{_}){{0,4}}{_ILL}
       | (?:i|we){_}{_ADVERBS}work{_}remotely
+      | (?:i|we){_}{_ADVERBS}(?:run|own){_}(?:an?|the|our){_}(?:[\w-]+{_}){{0,3}}{_FIRMS}
       | (?:i|we){_}{_ADVERBS}(?:do(?:n'?t|{_}not)|never){_}(?:drink|smoke)(?!{_}and\b)
       )
     )(?![\w'-])"""

@@ -198,6 +198,8 @@ def test_no_text_raises(text: str) -> None:
         "let's use A ",
         "I don't live in a ",
         "I have a a a ",
+        "I'm a and ",
+        "I study a a ",
         "my favorite a isn't ",
         "I can't have a a a ",
         "Decision: ",
