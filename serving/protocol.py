@@ -2,6 +2,8 @@
 
 - A request that cannot be parsed gets the service's error envelope; uvicorn would answer plain
   text.
+- A request that asks for another protocol (Java's client offers HTTP/2) is answered as if it had
+  not asked; uvicorn would lose its body and take it for the next request.
 - Requests that came whole are answered, also when garbage follows them, when the client has
   closed its sending side, or when the server stops.
 - A client that closes while it is sent a stream is gone: whoever makes the stream is told at once.
@@ -74,13 +76,11 @@ class Protocol(HttpToolsProtocol):
         if self._closing:
             return  # there is no way left to answer it
         try:
-            self.parser.feed_data(data)
+            self._parse(data)
         except httptools.HttpParserError:
             message = "Invalid HTTP request received."
             self.logger.warning(message)
             self.send_400_response(message)
-        except httptools.HttpParserUpgrade:
-            self._unsupported_upgrade_warning()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -89,6 +89,10 @@ class Protocol(HttpToolsProtocol):
         self._idle_since = None
 
     def on_headers_complete(self) -> None:
+        if self.parser.should_upgrade():
+            # The parser skips its body, so it is parsed again without that wish.
+            self.cycle = None
+            return
         version = self.parser.get_http_version()
         scope: Any = self.scope
         scope["method"] = self.parser.get_method().decode("ascii")
@@ -213,6 +217,24 @@ class Protocol(HttpToolsProtocol):
             self._await_next(left)
         else:
             self.timeout_keep_alive_handler()
+
+    def _parse(self, data: bytes | memoryview) -> None:
+        while data:
+            try:
+                self.parser.feed_data(data)
+            except httptools.HttpParserUpgrade as upgrade:
+                if self.parser.get_method() == b"CONNECT":
+                    raise httptools.HttpParserError("this server is no tunnel") from None
+                self.parser.feed_data(self._plain_head())
+                data = memoryview(data)[upgrade.args[0] :]
+            else:
+                return
+
+    def _plain_head(self) -> bytes:
+        """The head of a request that asks for another protocol, without asking for it."""
+        request = (self.parser.get_method(), self.url, self.parser.get_http_version().encode())
+        kept = [b"%b: %b\r\n" % header for header in self.headers if header[0] != b"upgrade"]
+        return b"%b %b HTTP/%b\r\n%b\r\n" % (*request, b"".join(kept))
 
     def _start(self, cycle: Exchange) -> None:
         cycle.task = self.loop.create_task(cycle.run(self.app))

@@ -1,7 +1,7 @@
 """The HTTP protocol: how an idle connection ends."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from math import inf
@@ -9,6 +9,7 @@ from math import inf
 import httpx
 import pytest
 import uvicorn
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.server import ServerState
@@ -337,6 +338,77 @@ async def test_a_client_that_leaves_before_a_proxied_response_begins_leaves_no_c
         writer.write_eof()
         # The client sees the end because the server has closed its side, too.
         assert await asyncio.wait_for(reader.read(), 60) == b""
+        writer.close()
+        await writer.wait_closed()
+
+
+UPGRADE = (
+    b"POST /%d HTTP/1.1\r\nhost: x\r\nconnection: Upgrade, HTTP2-Settings\r\n"
+    b"http2-settings: AAEAAEAA\r\nupgrade: h2c\r\n"
+)
+
+
+async def echo(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer with the path and the body."""
+    body = await Request(scope, receive).body()
+    await PlainTextResponse(f"{scope['path']} {body.decode()}\n")(scope, receive, send)
+
+
+async def answered(port: int, parts: Sequence[bytes], count: int) -> list[bytes]:
+    """The last lines of so many answers to a request that is sent in these parts."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    for part in parts:
+        writer.write(part)
+        await writer.drain()
+        await asyncio.sleep(0.02)
+    async with asyncio.timeout(60):
+        answers = []
+        for _ in range(count):
+            assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
+            answers.append(await reader.readline())
+    writer.close()
+    await writer.wait_closed()
+    return answers
+
+
+async def test_a_request_that_offers_another_protocol_keeps_its_body(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    # Java's client offers HTTP/2 with the first request of every connection.
+    sized = UPGRADE % 1 + b"content-length: 5\r\n\r\nhello"
+    chunked = UPGRADE % 2 + b"transfer-encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n"
+    empty = UPGRADE.replace(b"POST", b"GET") % 3 + b"\r\n"
+    expected = [b"/1 hello\n", b"/2 hello\n", b"/3 \n"]
+    async with listening(60, app=echo) as port:
+        together = sized + chunked + empty
+        assert await answered(port, [together], 3) == expected
+        middle = len(UPGRADE) - 7
+        apart = [sized[:middle], sized[middle:-5], sized[-5:-2], sized[-2:] + chunked, empty]
+        assert await answered(port, apart, 3) == expected
+        assert await answered(port, [empty * 2000], 2000) == [b"/3 \n"] * 2000
+    assert caplog.text == ""
+
+
+async def test_the_body_of_a_request_that_offers_another_protocol_is_no_request() -> None:
+    inner = b"GET /secret HTTP/1.1\r\nhost: x\r\n\r\n"
+    async with listening(60, app=echo) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(UPGRADE % 1 + b"content-length: %d\r\n\r\n" % len(inner) + inner)
+        writer.write_eof()
+        answer = await asyncio.wait_for(reader.read(), 60)
+        assert answer.count(b"HTTP/1.1 200 ") == 1
+        assert b"/1 GET /secret" in answer
+        writer.close()
+        await writer.wait_closed()
+
+
+@pytest.mark.parametrize("target", [b"example.org:80", b"http://example.org/"])
+async def test_this_is_no_tunnel(target: bytes) -> None:
+    async with listening(60, app=echo) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"CONNECT %b HTTP/1.1\r\nhost: x\r\n\r\n" % target)
+        answer = await asyncio.wait_for(reader.read(), 60)
+        assert answer.startswith(b"HTTP/1.1 400 ")
         writer.close()
         await writer.wait_closed()
 
