@@ -4,6 +4,7 @@
   text.
 - A request that asks for another protocol (Java's client offers HTTP/2) is answered as if it had
   not asked; uvicorn would lose its body and take it for the next request.
+- Trailers are ignored; uvicorn would take them for headers.
 - Requests that came whole are answered, also when garbage follows them, when the client has
   closed its sending side, or when the server stops.
 - A client that closes while it is sent a stream is gone: whoever makes the stream is told at once.
@@ -112,6 +113,8 @@ class Protocol(HttpToolsProtocol):
             answered=self.on_response_complete,
             streaming=self._stream_began,
         )
+        # What the parser still reports are trailers, and those are no headers.
+        self.headers = []
         self._unanswered.append(self.cycle)
         if len(self._unanswered) == 1:
             self._start(self.cycle)

@@ -402,6 +402,23 @@ async def test_the_body_of_a_request_that_offers_another_protocol_is_no_request(
         await writer.wait_closed()
 
 
+async def test_trailers_are_no_headers() -> None:
+    # Whatever checks headers before this server does not look at trailers.
+    async def show(scope: Scope, receive: Receive, send: Send) -> None:
+        await Request(scope, receive).body()
+        names = b" ".join(name for name, _ in scope["headers"])
+        await PlainTextResponse(names + b"\n")(scope, receive, send)
+
+    chunked = (
+        b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"
+        b"2\r\n{}\r\n0\r\nauthorization: Bearer alice\r\n\r\n"
+    )
+    async with listening(60, app=show) as port:
+        expected = [b"host transfer-encoding\n"]
+        assert await answered(port, [chunked], 1) == expected
+        assert await answered(port, [chunked[:-10], chunked[-10:]], 1) == expected
+
+
 @pytest.mark.parametrize("target", [b"example.org:80", b"http://example.org/"])
 async def test_this_is_no_tunnel(target: bytes) -> None:
     async with listening(60, app=echo) as port:
