@@ -4,6 +4,7 @@
   text.
 - A request that asks for another protocol (Java's client offers HTTP/2) is answered as if it had
   not asked; uvicorn would lose its body and take it for the next request.
+- Headers have a limit, as bodies do; in uvicorn, they can fill the memory.
 - Trailers are ignored; uvicorn would take them for headers.
 - Requests that came whole are answered, also when garbage follows them, when the client has
   closed its sending side, or when the server stops.
@@ -39,6 +40,8 @@ _LINGER_SHARE = 0.05
 _CLOSE_SECONDS = 2.0
 # How long a client that was refused may go on sending its body, which nobody reads.
 _DISCARD_SECONDS = 10.0
+# How many bytes in a row may belong to no body, and to no head that is complete.
+_MOST_UNUSED = 64 * 1024
 # While this many requests of a connection are unanswered, no more are read from it.
 _MOST_UNANSWERED = 100
 # Clients use the same URLs over and over, so the parts of this many are cached.
@@ -62,6 +65,7 @@ class Protocol(HttpToolsProtocol):
     _stopping = False
     _half_closed = False
     _closing = False
+    _unused = 0
     # When the last response was complete; None while one is awaited.
     _idle_since: float | None = None
 
@@ -76,12 +80,15 @@ class Protocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._closing:
             return  # there is no way left to answer it
+        self._unused += len(data)
         try:
             self._parse(data)
         except httptools.HttpParserError:
-            message = "Invalid HTTP request received."
-            self.logger.warning(message)
-            self.send_400_response(message)
+            self._refuse("Invalid HTTP request received.")
+        else:
+            if self._unused > _MOST_UNUSED:
+                self._refuse("The headers are too large.")
+                self._closing = True
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -90,6 +97,7 @@ class Protocol(HttpToolsProtocol):
         self._idle_since = None
 
     def on_headers_complete(self) -> None:
+        self._unused = 0
         if self.parser.should_upgrade():
             # The parser skips its body, so it is parsed again without that wish.
             self.cycle = None
@@ -123,6 +131,7 @@ class Protocol(HttpToolsProtocol):
             self.flow.pause_reading()
 
     def on_body(self, body: bytes) -> None:
+        self._unused = 0
         cycle = self.cycle
         if cycle is None or cycle.response_complete:
             return
@@ -132,6 +141,7 @@ class Protocol(HttpToolsProtocol):
         cycle.wake()
 
     def on_message_complete(self) -> None:
+        self._unused = 0
         cycle = self.cycle
         if cycle is not None and not cycle.response_complete:
             cycle.more_body = False
@@ -220,6 +230,10 @@ class Protocol(HttpToolsProtocol):
             self._await_next(left)
         else:
             self.timeout_keep_alive_handler()
+
+    def _refuse(self, message: str) -> None:
+        self.logger.warning(message)
+        self.send_400_response(message)
 
     def _parse(self, data: bytes | memoryview) -> None:
         while data:

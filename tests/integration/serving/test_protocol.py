@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from math import inf
 
@@ -417,6 +417,54 @@ async def test_trailers_are_no_headers() -> None:
         expected = [b"host transfer-encoding\n"]
         assert await answered(port, [chunked], 1) == expected
         assert await answered(port, [chunked[:-10], chunked[-10:]], 1) == expected
+
+
+@pytest.mark.parametrize("start", [b"GET / HTTP/1.1\r\nhost: x\r\nx-one: ", b"GET /"])
+async def test_headers_without_end_are_refused(start: bytes) -> None:
+    async with listening(60) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(start)
+        for _ in range(32):
+            writer.write(b"y" * 65536)
+            await asyncio.wait_for(writer.drain(), 60)
+        answer = await asyncio.wait_for(reader.read(), 60)
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert b"The headers are too large." in answer
+        writer.close()
+        await writer.wait_closed()
+
+
+@pytest.mark.parametrize("rest", [b"0\r\nx-trailer: ", b"2;extension="])
+async def test_trailers_without_end_are_not_kept(rest: bytes) -> None:
+    ended = asyncio.Event()
+
+    async def wait_for_body(_scope: Scope, receive: Receive, _send: Send) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        ended.set()
+
+    async with listening(60, app=wait_for_body) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n" + rest)
+        with suppress(ConnectionError):
+            for _ in range(32):
+                writer.write(b"y" * 65536)
+                await asyncio.wait_for(writer.drain(), 60)
+            await asyncio.wait_for(reader.read(), 60)
+        await asyncio.wait_for(ended.wait(), 60)
+        writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+
+
+async def test_headers_may_be_long_and_come_slowly() -> None:
+    request = b"GET /1 HTTP/1.1\r\nhost: x\r\nx-long: %b\r\n\r\n" % (b"y" * 60000)
+    async with listening(60, app=echo) as port:
+        parts = [request[at : at + 10000] for at in range(0, len(request), 10000)]
+        assert await answered(port, [*parts, *parts], 2) == [b"/1 \n"] * 2
+        # Small requests do not add up.
+        small = b"GET /2 HTTP/1.1\r\nhost: x\r\nx-long: %b\r\n\r\n" % (b"y" * 1000)
+        assert await answered(port, [small * 20] * 10, 200) == [b"/2 \n"] * 200
 
 
 @pytest.mark.parametrize("target", [b"example.org:80", b"http://example.org/"])
