@@ -478,6 +478,20 @@ async def test_this_is_no_tunnel(target: bytes) -> None:
         await writer.wait_closed()
 
 
+@pytest.mark.parametrize("before", [b"", b"http://127.0.0.1:8020"])
+async def test_a_proxied_response_has_no_date_of_ours(before: bytes) -> None:
+    state = ServerState()
+    state.default_headers = [(b"date", b"now")]
+    async with listening(60, state, kind=PassingProtocol) as port:
+        for path, dates in ((b"/v1/models", 0), (b"/health", 1)):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"GET %b%b HTTP/1.1\r\nhost: x\r\n\r\n" % (before, path))
+            answer = await asyncio.wait_for(reader.readuntil(b"\r\n\r\nok"), 60)
+            assert answer.count(b"\r\ndate: ") == dates
+            writer.close()
+            await writer.wait_closed()
+
+
 async def test_a_304_may_have_the_length_of_the_body_that_it_stands_for() -> None:
     async def unchanged(_scope: Scope, _receive: Receive, send: Send) -> None:
         headers = [(b"content-length", b"5")]
