@@ -14,7 +14,8 @@ class PassingProtocol(Protocol):
 
     def on_headers_complete(self) -> None:
         super().on_headers_complete()
-        if self.cycle is not None and self.url.startswith(PROXIED):
+        # Not the URL, which may begin with our own address.
+        if self.cycle is not None and self.cycle.scope["raw_path"].startswith(PROXIED):
             self.cycle.default_headers = []
 
     def eof_received(self) -> bool:  # type: ignore[override]

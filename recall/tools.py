@@ -55,21 +55,21 @@ class Tools:
         """Call a tool by either of its names."""
         tool = self._calls.get(name.removeprefix(PREFIX))
         if tool is None:
-            return _failed("not_found", "there is no such tool", [])
+            return failed("not_found", "there is no such tool", [])
         try:
             await self._worker.configuration()
             return _result(await tool(caller, arguments if arguments is not None else {}))
         except ApiError as error:
-            return _failed(error.code, error.message, error.details)
+            return failed(error.code, error.message, error.details)
         except StoreUnavailable:
-            return _failed("unavailable", "the database does not answer; try again soon", [])
+            return failed("unavailable", "the database does not answer; try again soon", [])
         except MemoryPluginError as error:
             if error.status < 500:
                 field = (error.details or {}).get("field")
                 reason = error.message.removeprefix(f"{field}: ")
                 details = [(field, reason)] if isinstance(field, str) else []
-                return _failed("bad_request", error.message, details)
-            return _failed("unavailable", "the memory plugin does not answer; try again soon", [])
+                return failed("bad_request", error.message, details)
+            return failed("unavailable", "the memory plugin does not answer; try again soon", [])
 
     async def search(self, caller: Caller, arguments: Any) -> dict[str, Any]:
         """The memories that match a query, or the newest."""
@@ -209,7 +209,8 @@ def _result(data: dict[str, Any]) -> types.CallToolResult:
     return _answer({"success": True, "data": data}, is_error=False)
 
 
-def _failed(code: str, message: str, details: Any) -> types.CallToolResult:
+def failed(code: str, message: str, details: Any) -> types.CallToolResult:
+    """The result of a call that failed; `details` are pairs of a field and a reason."""
     error = {
         "code": code,
         "message": message,

@@ -146,7 +146,7 @@ class Answer:
         self._waiting: asyncio.Future[None] | None = None
         self._failure: UpstreamError | None = None
         self._head_done = False
-        self._complete = False
+        self.is_complete = False
 
     async def wait_for_head(self, timeout: float) -> None:  # noqa: ASYNC109 - kept for the body
         """Wait for status and headers."""
@@ -161,7 +161,7 @@ class Answer:
         while True:
             if self._pieces:
                 yield self._take()
-            elif self._complete:
+            elif self.is_complete:
                 return
             elif self._failure is not None:
                 raise self._failure
@@ -170,7 +170,7 @@ class Answer:
 
     def close(self) -> None:
         """Release the connection, or close it if the response is incomplete."""
-        self._connection.finish(complete=self._complete)
+        self._connection.finish(complete=self.is_complete)
 
     def _take(self) -> bytes:
         piece = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
@@ -200,10 +200,10 @@ class Answer:
         return self._held
 
     def complete(self) -> None:
-        self._complete = True
+        self.is_complete = True
 
     def fail(self, failure: UpstreamError) -> None:
-        if not self._complete and self._failure is None:
+        if not self.is_complete and self._failure is None:
             self._failure = failure
         self.wake()
 
@@ -293,7 +293,7 @@ class _Connection(asyncio.Protocol):
         self.received = True
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserError:
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             answer.fail(BrokenOff("the answer is not HTTP"))
             self.close()
         answer.wake()
@@ -326,12 +326,16 @@ class _Connection(asyncio.Protocol):
 
     # Called by the parser.
 
+    def on_message_begin(self) -> None:
+        if self._answer is not None and self._answer.is_complete:
+            self._keeps_alive = False  # nobody has asked for another response
+
     def on_header(self, name: bytes, value: bytes) -> None:
         self._headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
-        if self._answer is None or status < 200:
+        if self._answer is None or self._answer.is_complete or status < 200:
             return
         names = {name.lower() for name, _ in self._headers}
         has_body = self._method != b"HEAD" and status not in _NO_BODY
@@ -340,6 +344,7 @@ class _Connection(asyncio.Protocol):
             b"transfer-encoding",
         }
         self._answer.begin_body(status, self._headers)
+        self._headers = []  # the trailers, which are no headers
         if not has_body:
             # The parser would wait for a body, as for a GET.
             self._keeps_alive = self._keeps_alive and self._parser.should_keep_alive()
@@ -348,7 +353,9 @@ class _Connection(asyncio.Protocol):
 
     def on_body(self, body: bytes) -> None:
         answer = self._answer
-        if answer is not None and answer.add(body) > _HIGH_WATER and not self._is_paused:
+        if answer is None or answer.is_complete:
+            return
+        if answer.add(body) > _HIGH_WATER and not self._is_paused:
             self._is_paused = True
             if self._transport is not None:
                 self._transport.pause_reading()

@@ -2,6 +2,10 @@
 
 - A request that cannot be parsed gets the service's error envelope; uvicorn would answer plain
   text.
+- A request that asks for another protocol (Java's client offers HTTP/2) is answered as if it had
+  not asked; uvicorn would lose its body and take it for the next request.
+- Headers have a limit, as bodies do; in uvicorn, they can fill the memory.
+- Trailers are ignored; uvicorn would take them for headers.
 - Requests that came whole are answered, also when garbage follows them, when the client has
   closed its sending side, or when the server stops.
 - A client that closes while it is sent a stream is gone: whoever makes the stream is told at once.
@@ -36,6 +40,8 @@ _LINGER_SHARE = 0.05
 _CLOSE_SECONDS = 2.0
 # How long a client that was refused may go on sending its body, which nobody reads.
 _DISCARD_SECONDS = 10.0
+# How many bytes in a row may belong to no body, and to no head that is complete.
+_MOST_UNUSED = 64 * 1024
 # While this many requests of a connection are unanswered, no more are read from it.
 _MOST_UNANSWERED = 100
 # Clients use the same URLs over and over, so the parts of this many are cached.
@@ -59,6 +65,7 @@ class Protocol(HttpToolsProtocol):
     _stopping = False
     _half_closed = False
     _closing = False
+    _unused = 0
     # When the last response was complete; None while one is awaited.
     _idle_since: float | None = None
 
@@ -73,14 +80,15 @@ class Protocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._closing:
             return  # there is no way left to answer it
+        self._unused += len(data)
         try:
-            self.parser.feed_data(data)
+            self._parse(data)
         except httptools.HttpParserError:
-            message = "Invalid HTTP request received."
-            self.logger.warning(message)
-            self.send_400_response(message)
-        except httptools.HttpParserUpgrade:
-            self._unsupported_upgrade_warning()
+            self._refuse("Invalid HTTP request received.")
+        else:
+            if self._unused > _MOST_UNUSED:
+                self._refuse("The headers are too large.")
+                self._closing = True
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -89,6 +97,11 @@ class Protocol(HttpToolsProtocol):
         self._idle_since = None
 
     def on_headers_complete(self) -> None:
+        self._unused = 0
+        if self.parser.should_upgrade():
+            # The parser skips its body, so it is parsed again without that wish.
+            self.cycle = None
+            return
         version = self.parser.get_http_version()
         scope: Any = self.scope
         scope["method"] = self.parser.get_method().decode("ascii")
@@ -108,6 +121,8 @@ class Protocol(HttpToolsProtocol):
             answered=self.on_response_complete,
             streaming=self._stream_began,
         )
+        # What the parser still reports are trailers, and those are no headers.
+        self.headers = []
         self._unanswered.append(self.cycle)
         if len(self._unanswered) == 1:
             self._start(self.cycle)
@@ -116,6 +131,7 @@ class Protocol(HttpToolsProtocol):
             self.flow.pause_reading()
 
     def on_body(self, body: bytes) -> None:
+        self._unused = 0
         cycle = self.cycle
         if cycle is None or cycle.response_complete:
             return
@@ -125,6 +141,7 @@ class Protocol(HttpToolsProtocol):
         cycle.wake()
 
     def on_message_complete(self) -> None:
+        self._unused = 0
         cycle = self.cycle
         if cycle is not None and not cycle.response_complete:
             cycle.more_body = False
@@ -213,6 +230,28 @@ class Protocol(HttpToolsProtocol):
             self._await_next(left)
         else:
             self.timeout_keep_alive_handler()
+
+    def _refuse(self, message: str) -> None:
+        self.logger.warning(message)
+        self.send_400_response(message)
+
+    def _parse(self, data: bytes | memoryview) -> None:
+        while data:
+            try:
+                self.parser.feed_data(data)
+            except httptools.HttpParserUpgrade as upgrade:
+                if self.parser.get_method() == b"CONNECT":
+                    raise httptools.HttpParserError("this server is no tunnel") from None
+                self.parser.feed_data(self._plain_head())
+                data = memoryview(data)[upgrade.args[0] :]
+            else:
+                return
+
+    def _plain_head(self) -> bytes:
+        """The head of a request that asks for another protocol, without asking for it."""
+        request = (self.parser.get_method(), self.url, self.parser.get_http_version().encode())
+        kept = [b"%b: %b\r\n" % header for header in self.headers if header[0] != b"upgrade"]
+        return b"%b %b HTTP/%b\r\n%b\r\n" % (*request, b"".join(kept))
 
     def _start(self, cycle: Exchange) -> None:
         cycle.task = self.loop.create_task(cycle.run(self.app))

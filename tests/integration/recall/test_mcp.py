@@ -1,5 +1,6 @@
 """The MCP tools with the SDK's own client, over HTTP and over stdio as an editor starts them."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,6 +20,7 @@ from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
+CLIENT = {"name": "editor", "version": "1"}
 NAMES = {"memory_search", "memory_add", "memory_clear"}
 
 
@@ -200,6 +202,46 @@ async def test_stdio_with_nothing_but_a_data_directory(tmp_path: Path, owner: st
     async with Client(stdio_client(parameters)) as client:
         found = await call(client, "memory_search", query="child")
         assert [it["content"] for it in found["memories"]] == ["kept by a child"]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        # JavaScript writes half of an emoji like this, and other languages do not read it.
+        (r'"half of an emoji: \ud83d"', "arguments: must not contain a lone surrogate"),
+        ("[" * 300 + "]" * 300, "arguments: must not be nested too deeply"),
+    ],
+)
+async def test_stdio_answers_a_call_that_the_sdk_cannot_read(
+    recall_database: str, plugin_url: str, content: str, reason: str
+) -> None:
+    flags = ["--database-url", recall_database, "--plugin-url", plugin_url]
+    editor = await asyncio.create_subprocess_exec(
+        COMMAND, "mcp", *flags, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    assert editor.stdin is not None
+    assert editor.stdout is not None
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": CLIENT}
+    arguments = f'{{"name": "memory_add", "arguments": {{"content": {content}}}}}'
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}),
+        '{"jsonrpc": "2.0", "method": "notifications/initialized"}',
+        f'{{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {arguments}}}',
+        '{"jsonrpc": "2.0", "id": "\\ud83d", "method": "tools/call", "params": {}}',
+        "[1, 2",
+        '{"jsonrpc": "2.0", "id": 3, "method": "ping"}',
+    ]
+    editor.stdin.write("".join(line + "\n" for line in lines).encode())
+    async with asyncio.timeout(60):
+        answers = [json.loads(await editor.stdout.readline()) for _ in range(3)]
+        editor.stdin.close()
+        assert await editor.stdout.read() == b""
+        assert await editor.wait() == 0
+    refused = {answer["id"]: answer["result"] for answer in answers}[2]
+    assert {answer["id"] for answer in answers} == {1, 2, 3}
+    assert refused["isError"] is True
+    assert refused["structuredContent"]["error"]["message"] == reason
+    assert json.loads(refused["content"][0]["text"]) == refused["structuredContent"]
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])

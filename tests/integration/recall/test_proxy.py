@@ -128,6 +128,41 @@ class TestBytes:
         answer = await chat.post("/v1/chat/completions", json=ASK)
         assert (answer.status_code, answer.content) == (200, b"{}")
 
+    async def test_trailers_are_no_headers(self, chat: httpx.AsyncClient, model: Model) -> None:
+        async def trailers(_: Received, writer: asyncio.StreamWriter) -> None:
+            start = head(200, "content-type: application/json", "transfer-encoding: chunked")
+            writer.write(start + chunk(b"{}") + b"0\r\nset-cookie: a=b\r\nx-sum: 1\r\n\r\n")
+
+        model.respond = trailers
+        answer = await chat.post("/v1/chat/completions", json=ASK)
+        assert (answer.status_code, answer.content) == (200, b"{}")
+        assert not answer.headers.keys() & {"set-cookie", "x-sum"}
+
+    @pytest.mark.parametrize("more", [whole(b"[1, 2]", "x-more: 1", status=201), b"more"])
+    async def test_what_follows_the_answer_is_left_out(
+        self, chat: httpx.AsyncClient, model: Model, more: bytes
+    ) -> None:
+        async def talkative(_: Received, writer: asyncio.StreamWriter) -> None:
+            writer.write(whole(b"{}") + more)
+
+        model.respond = talkative
+        # The second request must not get what followed the answer to the first.
+        for _ in range(2):
+            answer = await chat.post("/v1/chat/completions", json=ASK)
+            assert (answer.status_code, answer.content) == (200, b"{}")
+            assert "x-more" not in answer.headers
+
+    async def test_another_protocol_is_502(
+        self, server: Recall, chat: httpx.AsyncClient, model: Model
+    ) -> None:
+        async def switch(_: Received, writer: asyncio.StreamWriter) -> None:
+            writer.write(head(101, "upgrade: h2c", "connection: upgrade") + b"PRI")
+
+        model.respond = switch
+        answer = await chat.post("/v1/chat/completions", json=ASK)
+        assert answer.status_code == 502
+        assert "Fatal error" not in server.log
+
 
 class TestStreams:
     async def test_pieces_come_as_they_are_sent(
