@@ -344,7 +344,7 @@ class _Connection(asyncio.Protocol):
             b"transfer-encoding",
         }
         self._answer.begin_body(status, self._headers)
-        self._headers = []  # the trailers, which are no headers
+        self._headers = []  # what follows are trailers
         if not has_body:
             # The parser would wait for a body, as for a GET.
             self._keeps_alive = self._keeps_alive and self._parser.should_keep_alive()

@@ -121,7 +121,7 @@ class Protocol(HttpToolsProtocol):
             answered=self.on_response_complete,
             streaming=self._stream_began,
         )
-        # What the parser still reports are trailers, and those are no headers.
+        # What the parser still reports are trailers, which must not be taken for headers.
         self.headers = []
         self._unanswered.append(self.cycle)
         if len(self._unanswered) == 1:
@@ -241,7 +241,7 @@ class Protocol(HttpToolsProtocol):
                 self.parser.feed_data(data)
             except httptools.HttpParserUpgrade as upgrade:
                 if self.parser.get_method() == b"CONNECT":
-                    raise httptools.HttpParserError("this server is no tunnel") from None
+                    raise httptools.HttpParserError("CONNECT is not supported") from None
                 self.parser.feed_data(self._plain_head())
                 data = memoryview(data)[upgrade.args[0] :]
             else:
