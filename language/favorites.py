@@ -40,7 +40,7 @@ _DOERS = re.compile(
     r"(?i)\b(?:song|band|team|player|teacher|show|actor|actress|singer|artist|restaurant|cafe|shop"
     r"|club|person|nephew|niece|aunt|uncle|cousin|colleague|co-?worker|neighbou?r|student|friend"
     r"|author|writer|director|streamer|youtuber|podcast|podcaster|professor|series|character|pub|bar"
-    r"|store|brand|company|app|site|website|student|player|comedian|driver)\Z"
+    r"|store|brand|company|app|site|website|player|comedian|driver)\Z"
 )
 _WHERE = re.compile(rf"{_}(?:on|in|at|from|near|under|behind)\b")
 _PLACES = re.compile(r"(?i)\b(?:place|spot|time|seat|room|moment|part|view|hour|day)s?\b")
