@@ -100,7 +100,8 @@ def create_app(settings: Settings) -> ASGIApp:
             *memory_routes(worker),
             *single_routes(worker),
             # Stateless: there is no stream to open with GET and no session to DELETE.
-            Route("/mcp", mcp, methods=["POST"]),
+            # Many clients are configured with the slash at the end.
+            *(Route(path, mcp, methods=["POST"]) for path in ("/mcp", "/mcp/")),
             *dashboard_routes(worker),
         ],
         metrics=metrics,

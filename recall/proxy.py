@@ -21,6 +21,7 @@ from recall.keys import looks_like_key
 from recall.learning import Learner, Lesson
 from recall.recollection import Outcome, Recollection
 from recall.upstream import Answer, Silent, Upstream, UpstreamError
+from serving.errors import CutShort
 from serving.metrics import Metrics
 
 FORMATS: Final[dict[str, Format]] = {
@@ -91,7 +92,8 @@ class Proxy:
         except Refusal as refusal:
             if not exchange.is_gone:
                 await _refuse(send, refusal, is_anthropic=_is_anthropic(scope))
-        self._requests.labels(_label(exchange.outcome)).inc()
+        finally:
+            self._requests.labels(_label(exchange.outcome)).inc()
 
     async def _serve(self, exchange: _Exchange) -> None:
         scope, wishes = exchange.scope, exchange.wishes
@@ -146,6 +148,7 @@ class Proxy:
         if scope["query_string"]:
             target += b"?" + scope["query_string"]
         watching = None
+        is_cut_short = False
         if isinstance(body, bytes):
             watching = asyncio.ensure_future(_watch(exchange, asyncio.current_task()))
         try:
@@ -161,7 +164,7 @@ class Proxy:
                 task.uncancel()
         except UpstreamError as error:
             if exchange.has_begun:
-                # The response stays incomplete, so the connection is closed and the client notices.
+                is_cut_short = True
                 log.warning(
                     "the upstream ended the response early", extra={"reason": type(error).__name__}
                 )
@@ -174,6 +177,8 @@ class Proxy:
                 watching.cancel()
         if exchange.has_begun and exchange.outcome.learns and 200 <= answer.status < 300:
             await self._learn(exchange, answer)
+        if is_cut_short:
+            raise CutShort
 
     def _keeps_credentials(self, exchange: _Exchange, token: str | None) -> bool:
         """Whether to forward the client's own credentials."""

@@ -202,9 +202,12 @@ class KeyChange(Body):
 
 
 class SearchArguments(Body):
-    """The tool `memory_search`."""
+    """The tool `memory_search`.
 
-    apiKeyId: Annotated[Owner | None, GIVEN] = None
+    Models often write null for what they leave out, so it means the same in all tools.
+    """
+
+    apiKeyId: Owner | None = None
     query: Annotated[Text, Field(max_length=MAX_CONTENT)] | None = Field(default=None, repr=False)
     type: MemoryType | None = None
     maxTokens: Annotated[Whole, Field(ge=1, le=MAX_BUDGET)] | None = None
@@ -214,7 +217,7 @@ class SearchArguments(Body):
 class AddArguments(Body):
     """The tool `memory_add`."""
 
-    apiKeyId: Annotated[Owner | None, GIVEN] = None
+    apiKeyId: Owner | None = None
     sessionId: Session | None = None
     type: MemoryType
     key: Key
@@ -225,7 +228,7 @@ class AddArguments(Body):
 class ClearArguments(Body):
     """The tool `memory_clear`."""
 
-    apiKeyId: Annotated[Owner | None, GIVEN] = None
+    apiKeyId: Owner | None = None
     type: MemoryType | None = None
     olderThan: Time | None = None
 

@@ -4,6 +4,7 @@
     ├── BadSetting             a flag or an environment variable with an invalid value
     └── ServerFailed           the serving process, or one of several, does not start
     Refused                    a response that is not 2xx, in the service's own envelope
+    CutShort                   a response that has begun and cannot be completed
 
 The command prints the message of a `ServiceError` and exits with 1 (2 for `BadSetting`).
 """
@@ -46,3 +47,8 @@ class Refused(Exception):
         self.code = code
         self.headers = dict(headers or {})
         self.details = details
+
+
+class CutShort(Exception):
+    """The response has begun and cannot be completed: the connection is closed, so that the client
+    notices. Whoever raises it has logged why."""

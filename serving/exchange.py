@@ -17,6 +17,8 @@ from typing import Any
 from starlette.types import ASGIApp, Message
 from uvicorn.protocols.http.flow_control import FlowControl
 
+from serving.errors import CutShort
+
 Headers = Sequence[tuple[bytes, bytes]]
 
 _NOT_IN_NAME = re.compile(rb'[\x00-\x1f\x7f()<>@,;:\\\[\]={} \t"]')
@@ -117,6 +119,8 @@ class Exchange:
         try:
             try:
                 await app(self.scope, self.receive, self.send)
+            except CutShort:
+                pass
             except BaseException as error:
                 log.error("Exception in ASGI application\n", exc_info=error)
             else:

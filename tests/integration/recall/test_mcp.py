@@ -25,11 +25,11 @@ NAMES = {"memory_search", "memory_add", "memory_clear"}
 
 
 @asynccontextmanager
-async def over_http(server: Recall, token: str) -> AsyncIterator[Client]:
+async def over_http(server: Recall, token: str, path: str = "/mcp") -> AsyncIterator[Client]:
     headers = {"authorization": f"Bearer {token}"}
     async with (
         httpx2.AsyncClient(headers=headers, timeout=60) as http,
-        Client(streamable_http_client(f"{server.url}/mcp", http_client=http)) as client,
+        Client(streamable_http_client(f"{server.url}{path}", http_client=http)) as client,
     ):
         yield client
 
@@ -86,6 +86,18 @@ async def test_an_api_key_adds_searches_and_clears(server: Recall, owner: str, p
         assert cleared["deletedCount"] == 1
         assert (await call(client, "memory_clear", type="semantic"))["deletedCount"] == 0
         assert (await call(client, "memory_clear"))["deletedCount"] == 1
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/"])
+async def test_null_means_the_same_as_leaving_out(server: Recall, owner: str, path: str) -> None:
+    async with over_http(server, owner, path) as client:
+        made = {"type": "factual", "key": "tea", "content": "I drink tea"}
+        await call(client, "memory_add", **made, apiKeyId=None, sessionId=None, metadata=None)
+        nothing = dict.fromkeys(["apiKeyId", "query", "type", "maxTokens", "limit"])
+        found = await call(client, "memory_search", **nothing)
+        assert [it["key"] for it in found["memories"]] == ["tea"]
+        cleared = await call(client, "memory_clear", apiKeyId=None, type=None, olderThan=None)
+        assert cleared["deletedCount"] == 1
 
 
 async def test_an_api_key_has_its_own_memories_only(server: Recall, owner: str) -> None:

@@ -14,6 +14,7 @@ from uvicorn.server import ServerState
 
 from recall.protocol import PassingProtocol
 from serving import service
+from serving.errors import CutShort
 from serving.protocol import Protocol
 from serving.whole import WholeResponse
 from tests.integration.serving.listening import listening
@@ -280,6 +281,24 @@ async def test_a_header_cannot_smuggle_in_another() -> None:
         answer = await asyncio.wait_for(reader.read(), 60)
         assert answer.startswith(b"HTTP/1.1 500 ")
         assert b"set-cookie" not in answer
+        writer.close()
+        await writer.wait_closed()
+
+
+async def test_a_response_that_is_cut_short_ends_with_its_connection_and_is_no_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def broken(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"half", "more_body": True})
+        raise CutShort
+
+    async with listening(60, app=broken) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(REQUEST)
+        answer = await asyncio.wait_for(reader.read(), 60)
+        assert answer.endswith(b"4\r\nhalf\r\n")
+        assert not caplog.records
         writer.close()
         await writer.wait_closed()
 
