@@ -1,5 +1,10 @@
-"""The tables in this folder: sentences and the facts in them, and texts line by line."""
+"""The tables in this folder: sentences and the facts in them, and texts line by line.
 
+A test checks many of them and reports all that are wrong: with one test for each, collecting the
+tests would take longer than running them.
+"""
+
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +23,11 @@ class Phrase:
 
     def __str__(self) -> str:
         return self.text.encode("unicode_escape").decode()
+
+
+def report(wrong: Iterable[tuple[object, object, object]]) -> str:
+    """A text for each line that is wrong: the line, what it should give and what it gives."""
+    return "\n".join(f"{line}\n  expected {it}\n  got      {got}" for line, it, got in wrong)
 
 
 def lines(name: str) -> list[str]:
