@@ -3,11 +3,6 @@
 from importlib.resources import files
 from typing import Any
 
-import yaml
-
-# The loader in C takes a tenth of the time, but not every build of PyYAML has it.
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
 
 def openapi_yaml() -> str:
     """The document as it was written, comments included."""
@@ -16,5 +11,9 @@ def openapi_yaml() -> str:
 
 def openapi() -> dict[str, Any]:
     """The document as a dict; each caller gets its own copy."""
-    document: dict[str, Any] = yaml.load(openapi_yaml(), _Loader)  # noqa: S506 - a safe one
+    import yaml  # here, because most users of this package never ask for the document
+
+    # The loader in C takes a tenth of the time, but not every build of PyYAML has it.
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    document: dict[str, Any] = yaml.load(openapi_yaml(), loader)  # noqa: S506 - a safe one
     return document

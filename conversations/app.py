@@ -21,7 +21,6 @@ from conversations.embeddings import Embeddings
 from conversations.endpoints import Services, endpoints
 from conversations.errors import Refusal, envelope
 from conversations.index import Index
-from conversations.jwks import KeySet
 from conversations.recorder import Recorder, TextLog
 from conversations.responses import Responses
 from conversations.search import Search
@@ -29,7 +28,6 @@ from conversations.settings import Settings
 from conversations.statements import SCHEMA, SESSION
 from conversations.tails import Tails
 from conversations.text_postgres import PostgresText
-from conversations.text_redis import RedisText
 from conversations.tokens import Agents, DevTokens, SignedTokens, Tokens, read_agent_keys
 from postgres.database import Database
 from postgres.errors import StoreUnavailable
@@ -95,8 +93,7 @@ def create_app(settings: Settings) -> ASGIApp:
         await appends.drain()
         await plugin.aclose()
         await embeddings.aclose()
-        if isinstance(text, RedisText):
-            await text.close()
+        await text.close()
         await database.close()
 
     async def health(_: Request) -> Response:
@@ -159,9 +156,15 @@ def bad_request_body(message: str) -> bytes:
 def _tokens(settings: Settings) -> Tokens:
     if settings.dev_auth:
         return DevTokens()
+    keys = None
+    if settings.jwks_url:
+        # Imported here: the HTTP client takes long to load.
+        from conversations.jwks import KeySet
+
+        keys = KeySet(settings.jwks_url)
     return SignedTokens(
         secret=settings.jwt_secret,
-        keys=KeySet(settings.jwks_url) if settings.jwks_url else None,
+        keys=keys,
         issuer=settings.issuer,
         audience=settings.audience,
     )
@@ -169,6 +172,9 @@ def _tokens(settings: Settings) -> Tokens:
 
 def _text(settings: Settings, database: Database) -> TextLog:
     if settings.resumer == "redis" and settings.redis_url:
+        # Imported here: the client of Redis takes long to load.
+        from conversations.text_redis import RedisText
+
         return RedisText(database, settings.redis_url)
     return PostgresText(database)
 

@@ -14,10 +14,8 @@ import httpx
 import jwt
 
 from conversations.errors import Unavailable
+from conversations.tokens import ASYMMETRIC
 
-ASYMMETRIC = frozenset(
-    ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
-)
 _KINDS = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
 _CURVES = {"ES256": "P-256", "ES384": "P-384", "ES512": "P-521"}
 _KEPT_SECONDS = 300.0

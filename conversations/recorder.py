@@ -55,6 +55,9 @@ class TextLog(Protocol):
     async def forget(self, keys: Sequence[UUID]) -> None:
         """Delete text outside PostgreSQL of recordings that have ended or are deleted."""
 
+    async def close(self) -> None:
+        """Close connections of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:

@@ -44,3 +44,6 @@ class PostgresText:
 
     async def forget(self, keys: Sequence[UUID]) -> None:
         """There is no text elsewhere."""
+
+    async def close(self) -> None:
+        """The connections are the database's."""

@@ -7,14 +7,19 @@ A token is checked with a secret (HS256), with public keys from a URL, or not at
 import hashlib
 import hmac
 import time
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import jwt
 
 from conversations.errors import Unauthorized
 from conversations.fields import is_user
-from conversations.jwks import ASYMMETRIC, KeySet
 
+if TYPE_CHECKING:
+    from conversations.jwks import KeySet
+
+ASYMMETRIC = frozenset(
+    ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+)
 # More than a worker has followers, whose tokens are checked every second; some 20 MB when full.
 _CACHED = 65_536
 # How long a token without an `exp` is cached.
@@ -42,7 +47,7 @@ class SignedTokens:
     """Tokens signed with a secret, or with a key of a key set."""
 
     def __init__(
-        self, *, secret: str | None, keys: KeySet | None, issuer: str | None, audience: str | None
+        self, *, secret: str | None, keys: "KeySet | None", issuer: str | None, audience: str | None
     ) -> None:
         self._secret = secret
         self._keys = keys

@@ -9,8 +9,6 @@ import json
 import ssl
 from typing import Any
 
-import httpx
-
 MAX_ANSWER = 32 * 2**20
 
 
@@ -27,9 +25,13 @@ class Endpoint:
         """`url`: the base URL, including `/v1`; `timeout`: in seconds, for the whole response;
         `proxies`: whether to use the proxies set in the environment.
         """
+        # Imported here: it takes long to load, and a server may use no model.
+        import httpx
+
         self._base = url.rstrip("/")
         self._timeout = timeout
         headers = {"authorization": f"Bearer {key}"} if key else {}
+        self._failures = (httpx.HTTPError, httpx.InvalidURL, UnicodeError)
         self._http = httpx.AsyncClient(
             headers=headers,
             timeout=None,  # noqa: S113 - `post` limits the whole request
@@ -58,7 +60,7 @@ class Endpoint:
             return json.loads(content)
         except TimeoutError:
             raise EndpointFailed("timeout") from None
-        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+        except self._failures as error:
             raise EndpointFailed(type(error).__name__) from None
         except (ValueError, RecursionError):
             raise EndpointFailed("the response is not JSON") from None

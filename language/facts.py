@@ -32,13 +32,13 @@ from language.reports import Report, judge_report, to_first_person
 from language.stances import (
     FIRST_PERSON,
     FIRST_PERSON_START,
-    SECOND_PERSON,
     SECOND_PERSON_START,
     VERBS,
     Category,
     Polarity,
     Verb,
     find_verb,
+    second_person,
 )
 from language.standing import DENIAL, Standing, describes, judge, judge_run_on
 
@@ -152,7 +152,7 @@ def _facts_of(
 
 def _statement(page: Page, start: int, speaker: Speaker) -> _Statement | None:
     masked = page.masked
-    pattern = FIRST_PERSON if speaker == "user" else SECOND_PERSON
+    pattern = FIRST_PERSON if speaker == "user" else second_person()
     if verb := find_verb(pattern, masked, start):
         is_action = verb[0].category == "pattern" or masked.endswith((" to", " rather"), 0, verb[1])
         found = find_object(masked, verb[1], is_action=is_action)

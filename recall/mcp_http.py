@@ -1,6 +1,7 @@
 """MCP at `/mcp`: stateless streamable HTTP, for API keys and the management token.
 
-The official SDK takes a second to load, so it is loaded while the worker already serves requests.
+The official SDK takes a second to load: it is loaded for the first request, in a thread, so that
+others do not wait, and servers without MCP clients start faster.
 """
 
 import asyncio
@@ -28,10 +29,12 @@ class McpEndpoint:
     def __init__(self, worker: Worker, max_body: int) -> None:
         self._worker = worker
         self._max_body = max_body
+        self._asked = asyncio.Event()
         self._ready: asyncio.Future[StreamableHTTPSessionManager] | None = None
 
     async def run(self) -> None:
-        """Load the SDK and serve until cancelled."""
+        """Load the SDK once there is a request, and serve until cancelled."""
+        await self._asked.wait()
         sessions = await asyncio.to_thread(_sessions, self._worker, self._max_body)
         async with sessions.run():
             self._loaded().set_result(sessions)
@@ -42,6 +45,7 @@ class McpEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope[_CALLER] = await self._let_in(Request(scope))
+        self._asked.set()
         sessions = await asyncio.shield(self._loaded())
         await sessions.handle_request(scope, receive, send)
 

@@ -36,6 +36,8 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 # Without bytecode, each of the hundreds of processes that the tests start compiles our code anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# Otherwise each of them looks for plugins of pydantic in all packages that are installed.
+os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
 # As in pyproject.toml, for the runs of pytest that tests start elsewhere.
 os.environ["PYTEST_ADDOPTS"] = "-p no:langsmith_plugin"
 
