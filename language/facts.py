@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from language.favorites import find_favorite, find_reversed
-from language.lookalikes import is_another_verb
+from language.lookalikes import is_another_verb, is_step
 from language.objects import (
     MAX_CHARACTERS,
     MIN_CHARACTERS,
@@ -40,7 +40,14 @@ from language.stances import (
     find_verb,
     second_person,
 )
-from language.standing import DENIAL, Standing, describes, judge, judge_run_on
+from language.standing import (
+    DENIAL,
+    Standing,
+    describes,
+    judge,
+    judge_run_on,
+    speaks_in_general,
+)
 
 MAX_FACTS = 50
 MAX_CONTENT = 500
@@ -130,13 +137,15 @@ def _facts_of(
     page: Page, start: int, places: list[int], speaker: Speaker
 ) -> Iterator[tuple[int, Fact]]:
     """The facts of one sentence."""
-    count, report = 0, Report.NONE
+    count, report, resumes = 0, Report.NONE, -1
     for place in places:
         statement = _statement(page, place, speaker)
         if statement is None:
             continue
         count += 1
         prefix = page.masked[max(start, statement.start - _PREFIX) : statement.start]
+        if statement.start == resumes:
+            prefix = ""
         if speaker == "user":
             fact = _stated(page, statement, prefix, start in page.stretches)
         else:
@@ -144,6 +153,8 @@ def _facts_of(
             fact = _reported(page, statement, report)
         if fact is not None:
             yield statement.start, fact
+            if statement.object.runs_on:
+                resumes = statement.object.end + 1
             if speaker == "user" and (second := _coordinated(page, statement)):
                 yield statement.object.end, second
         if count >= _MOST_IN_SENTENCE:
@@ -234,6 +245,10 @@ def _stated(page: Page, statement: _Statement, prefix: str, runs_on: bool) -> Fa
         standing = judge(prefix, future=statement.verb.future, lasting=lasting)
     if standing is Standing.NOT_STATED:
         return None
+    if page.masked[statement.start : statement.start + 2].lower() == "we" and speaks_in_general(
+        prefix, future=statement.verb.future
+    ):
+        return None
     if _AND.search(prefix) and _TOGETHER.match(page.masked, statement.object.start):
         return None
     about = page.masked[statement.object.start : statement.object.end]
@@ -320,6 +335,8 @@ def _fact(
     found = statement.object
     if found.is_question or _SAID_BY_ANOTHER.match(page.masked, found.end):
         return None
+    if _IRONY.search(page.masked, found.start, found.end):
+        return None
     if _TAKEN_BACK.match(page.masked, found.end) or _OPTION.search(
         page.masked, found.start, found.end + 1
     ):
@@ -338,7 +355,7 @@ def _fact(
     if not MIN_CHARACTERS <= len(about) <= MAX_CHARACTERS or about[0] in ":,)":
         return None
     category = statement.verb.category
-    if is_another_verb(statement.verb, verb, about):
+    if is_another_verb(statement.verb, verb, about) or is_step(verb, page.masked, found.end):
         return None
     if means_nothing(about) and not (_WISH.fullmatch(about) and _PREFER.search(verb)):
         return None
@@ -374,6 +391,8 @@ _TAKEN_BACK = re.compile(
     r"(?i)[\s.,!…(-]*(?:not[!)]|(?:or\s+)?(?:maybe|perhaps)(?:\s+not)?[.!?…]|or\s+not\b|(?:just\s+)?"
     r"(?:kidding|joking)\b|jk\b|/s\b|yeah,?\s+right\b|said\s+(?:no\s+one|nobody)\b)"
 )
+# `I love doing taxes /s`
+_IRONY = re.compile(r"(?:\s/s|🙄|🙃)\s*\Z")
 # One of several to choose from: `a) I prefer tea b) I prefer coffee`
 _OPTION = re.compile(r"\s[\db-zB-Z]\)\Z")
 # `I don't like tea, I love it`

@@ -12,6 +12,14 @@ _KIND = (
 _FAVORITE = re.compile(
     rf"(?i)(?:my|our|your){_}{_KIND}(?:{_}(?P<thing>[^\n,;.!?:()]{{1,60}}?))?{_}(?:is|are)(?={_})"
 )
+# Contracted, which looks like a possessive: `my favorite band's singer`. So only with a name, or of
+# things that own nothing.
+_CONTRACTED = re.compile(
+    rf"(?i)(?:my|our|your){_}{_KIND}{_}(?P<thing>(?P<owns_nothing>colou?r|season|number|day|month|food"
+    rf"|fruit|vegetable|drink|meal|dessert|snack|sport|language|genre)|[a-z]+(?:{_}[a-z]+)?)'s"
+    rf"(?={_}(?:(?-i:[A-Z])[\w'-]*(?:{_}(?-i:[A-Z])[\w'-]*)*|(?P<word>[a-z]+(?:{_}[a-z]+)?))"
+    rf"\s*(?:[.,;!\n]|\Z))"
+)
 _IS_NOT = re.compile(
     rf"(?i)(?:my|our){_}{_KIND}(?:{_}(?P<thing>[^\n,;.!?:()]{{1,60}}?))?"
     rf"{_}(?:(?:is|are)(?:n't|{_}not|{_}no{_}longer))(?={_})"
@@ -57,8 +65,12 @@ class Favorite:
 
 def find_favorite(text: str, start: int) -> Favorite | None:
     """`my favorite [thing] is` at this position."""
-    found = _FAVORITE.match(text, start)
-    return _favorite(text, found) if found else None
+    if found := _FAVORITE.match(text, start):
+        return _favorite(text, found)
+    found = _CONTRACTED.match(text, start)
+    if found is None or (found["word"] and not found["owns_nothing"]):
+        return None
+    return _favorite(text, found)
 
 
 def find_denied(text: str, start: int) -> Favorite | None:

@@ -42,6 +42,12 @@ _SAYING = re.compile(
     r"\s+)?\w+)\s+(?:that|why|how|if|whether|what)\b"
 )
 _ADVERBS = re.compile(r"(?i)\A(?:(?:\w+ly|just|even|quite|ever|once|also|only)\s+)+(?=\w)")
+# `I like totally forgot`
+_FILLER = re.compile(
+    r"(?i)(?:totally|literally|just|really|actually|completely|basically|already|so|never|always)\s+"
+    r"(?:forgot|ran|went|had|did|got|was|were|died|cried|lost|said|told|saw|knew|thought|came|made|took"
+    r"|gave|found|fell|felt|left|slept|woke|spent|bought|broke|can't|cannot|don't|didn't)\b"
+)
 _STANCE = re.compile(r"(?i)(?:not\s+)?(?:prefer|like|love|enjoy|hate|dislike|avoid|favou?r)\b")
 
 # Reports of what is happening right now: steps in a program, errors, errands.
@@ -52,8 +58,16 @@ _STEP = re.compile(
     r"|\s>\s|\b(?:on|in|from)\s+(?:the|a|that|this)\s+(?:\w+\s+)?(?:form|menu|drop-?down|dialog|popup"
     r"|toolbar|context\s+menu)\b"
 )
-# The label of a button or menu: `I selected "Export"`.
+# The label of a button or menu: `I selected "Export"`, `I chose 'Save all'`.
 _LABEL = re.compile(r"[\"'“‘`][^\"'“”‘’`]*[\"'”’`]")
+_COMMAND = re.compile(
+    r"(?i)[\"'“‘`](?:save|export|import|open|close|delete|remove|cancel|ok|okay|yes|no|run|print|copy|paste"
+    r"|cut|download|upload|apply|submit|next|back|install|uninstall|update|restart|reset|enable|disable"
+    r"|settings|options|advanced|custom|default|add|edit|share|send|sign|log|show|hide|view|new|allow|deny"
+    r"|format|sync|select|insert|merge|duplicate|rename|move\s+to|skip|retry|continue|accept|decline)\b"
+    r"|.*\b(?:buttons?|icons?|check-?box(?:es)?|toggle|drop-?down|dialog|pop-?up|installer|wizard"
+    r"|menu\s+item)\b"
+)
 _FAILURE = re.compile(
     r"(?i)(?:get|see|receive|hit|have|run\s+into|end\s+up\s+with|encounter)\s+(?:this|that|these"
     r"|those|the|an?|some|such)\s+(?:\S+\s+){0,3}?(?:errors?|exceptions?|warnings?|messages?"
@@ -70,9 +84,15 @@ _IDIOM = re.compile(
     r"|(?:this|the)\s+(?:opportunity|chance|occasion)\b|the\s+(?:couch|sofa|floor|bench|grass|porch"
     r"|terrace|deck)(?:\s+(?:to|with|and)\b.*)?\Z"
     r"|(?:the|my|this)\s+(?:\w+\s+)?(?:time|break|turn)\b|(?:another|her|his|the|a\s+different)\s+"
-    r"(?:tab|branch|channel|lane|window|page|screen)\Z|a\s+(?:card|(?:random\s+)?number)\b|(?:his|her|their)\s+brains?\b"
+    r"(?:\w+\s+)?(?:tab|branch|channel|lane|window|page|screen|side)\Z|a\s+(?:card|(?:random\s+)?number)\b|(?:his|her|their)\s+brains?\b"
     r"|(?:post|ask|come)(?:\s+(?:here|this|it|you|about\b.*|for\b.*))*\Z|reach\s+out\b"
     r"|write\s+(?:here|this|to\s+you)\b"
+)
+# What a company does for anybody: `We usually respond within 24 hours`.
+_FOR_CUSTOMERS = re.compile(
+    r"(?i)\A(?:recommend|suggest|advise|strive|reserve|value|aim\s+to|encourage|offer)\b"
+    r"|\b(?:customers?|clients?|guests|visitors|applicants|orders|refunds|inquiries|enquiries"
+    r"|(?:business|working)\s+days?)\b|\A(?:respond|reply|answer|get\s+back|ship|deliver)\b.*\bwithin\b"
 )
 # Courtesies: `I'm always happy to help`.
 _COURTESY = re.compile(
@@ -117,6 +137,21 @@ def _is_told(about: str) -> bool:
     return word in _PAST or (word.endswith("ed") and word not in _NOT_PAST)
 
 
+# What a choice in a program led to: `[I chose Advanced] but nothing happened`.
+_CAME_OF_IT = re.compile(
+    r"(?i),?\s*(?:(?:and|but|then|so|now|still)\s+){0,3}(?:it|nothing|the\s+(?:\w+\s+)?(?:app|file|page|screen|window|program"
+    r"|dialog|text|menu|tool|button|site))\s+(?:(?:just|still|then|now|has|is|keeps?|suddenly)\s+)*"
+    r"(?:happen|froze|crash|fail|hang|hung|error|broke|stopped\b|stuck|does(?:n't|\s+not)|did(?:n't"
+    r"|\s+not)|wo(?:n't|uld\s+not)|disappear|vanish|clos|load|changed|greyed|blank)"
+)
+
+
+def is_step(said: str, masked: str, end: int) -> bool:
+    """Whether a choice was only a step in a program, by what is told after it."""
+    is_choice = said.lower().endswith(("picked", "chose", "chosen", "selected"))
+    return is_choice and _CAME_OF_IT.match(masked, end) is not None
+
+
 def is_company(about: str) -> bool:
     """Whether one goes with somebody, not with a choice: `[let's go with] my friends`."""
     return bool(_PERSON.fullmatch(about) or _TRIP.match(about))
@@ -133,6 +168,8 @@ def is_another_verb(verb: Verb, said: str, about: str) -> bool:
             return True  # `I love love love this`
         if said.endswith("hate") and _HATE_TO.match(about):
             return True
+        if said.endswith("like") and _FILLER.match(about):
+            return True
         if _ALMOST.search(said) or (first == "no" and said.endswith(("like", "love", "enjoy"))):
             return True
     if verb.category == "pattern":
@@ -144,7 +181,9 @@ def is_another_verb(verb: Verb, said: str, about: str) -> bool:
             is_past = first in _FEELINGS
         if is_past or _COURTESY.fullmatch(about) or _SAYING.match(about) or _BARE.fullmatch(about):
             return True
-        return bool(_STANCE.match(about) or _FAILURE.match(about))
+        if _STANCE.match(about) or _FAILURE.match(about):
+            return True
+        return said.startswith("we") and _FOR_CUSTOMERS.search(about) is not None
     if said.endswith("rather") and first == "die":
         return True
     if said.endswith("stand"):
@@ -158,7 +197,7 @@ def is_another_verb(verb: Verb, said: str, about: str) -> bool:
     if said.endswith(("picked", "chose", "chosen", "selected")):
         if _STEP.search(about) or _is_told(about):
             return True
-        if said.endswith("selected") and _LABEL.fullmatch(about):
+        if _COMMAND.match(about) or (said.endswith("selected") and _LABEL.fullmatch(about)):
             return True
         if first in ("up", "out", "on", "at", "off", "apart", "from", "between", "among", "over"):
             return True

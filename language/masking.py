@@ -22,13 +22,26 @@ _SINGLE_QUOTED = re.compile(
 _OPENING = re.compile(r"(?:^|(?<=[\s(\[{:,—–-]))\"(?=\S)|“|«|„|「|『")
 _CLOSING = {'"': '"', "“": "”", "«": "»", "„": "“”", "「": "」", "『": "』"}
 
+# A pasted e-mail, to the end of the text.
+_MAIL = re.compile(
+    r"^[ \t]*(?:[-_]{3,}[ \t]*(?:Forwarded|Original)[ \t]+message\b"
+    r"|From:[^\n]*\n(?:Sent|Date|To|Subject|Cc|Reply-To):)[^\n]*(?:\n[^\n]*)*",
+    re.MULTILINE | re.IGNORECASE,
+)
+# Comments at the start of a line, if code follows; otherwise `#` starts a heading.
+_COMMENTS_ABOVE = re.compile(
+    r"^(#[^\n]*(?:\n#[^\n]*)*+)(\n(?:(?:def|class|import|from|return|async|const|let|var|func|fn|export"
+    r"|sudo|echo)\s|@\w|[$%]\s|[\w.\[\]]{1,80}\s?(?:=|\+=|:=|\()))?",
+    re.MULTILINE,
+)
+
 # --- text given as a task, or as somebody's speech ------------------------------------------
 
 # With the time before the name, as chats are exported: `[10:32] Ben: …`
 _TIME = (
     r"[\[(]?(?:[\d/.-]{6,10},?[ \t])?\d{1,2}:\d\d(?::\d\d)?(?:[ \t]?[apAP][mM])?[\])]?[ \t–-]{1,4}"
 )
-_LEAD = re.compile(rf"^(?:{_TIME})?([^\n:]{{0,200}}):(?=\s|\Z|\ue000)", re.MULTILINE)
+_LEAD = re.compile(rf"^({_TIME})?([^\n:]{{0,200}}):(?=\s|\Z|\ue000)", re.MULTILINE)
 _LAST_SENTENCE = re.compile(r"[.!?][ \t]+(?=[^.!?]*\Z)")
 _OWN_LABEL = re.compile(
     r"(?ix)\W*(?: (?:ps|p\.s\.?|note|notes|fyi|btw|update|edit|tl;?dr|me|myself|context"
@@ -101,13 +114,16 @@ _NAME = re.compile(
     r"(?:[A-Z][\w.'’-]*)(?:[ \t]+[\w.'’()-]+){0,2}\W*|\W*(?:user|assistant|human|system|ai"
     r"|bot)\W*"
 )
+# In a chat with times: `[10:32] ben: …`
+_NICKNAME = re.compile(r"\W*\w+(?:[ \t.'’-]+\w+){0,2}\W*")
 # After a role is assigned, the rest of the paragraph may be spoken in that role.
 _ROLE = re.compile(
-    r"(?im)(?:^|(?<=[.!?]\s))(?:(?:please|now|ok|okay|let's|let\s+us|so|can\s+you|could\s+you),?\s+){0,3}"
-    r"(?:(?:pretend|imagine)\s+(?:that\s+)?(?:you(?:['’]?re|\s+(?:are|were))|to\s+be"
-    r"|i(?:['’]?m|\s+am)\b|we(?:['’]re|\s+are)\b)"
+    r"(?im)(?:^|(?<=[.!?]\s))(?:(?:please|now|ok|okay|let['’]s|let\s+us|so|can\s+you|could\s+you),?\s+){0,3}"
+    r"(?:(?:pretend|imagine|suppos(?:e|ing)|(?<=let['’]s\s)(?:say|assume))\s+"
+    r"(?:that\s+)?(?:you|to\s+be|i|we)\b"
     r"|role-?play\w*)\b[^\n]*(?:\n(?![ \t\r]*\n)[^\n]*)*"
 )
+_ROLE_WORDS = ("pretend", "imagine", "suppos", "s say", "s assume", "roleplay", "role-play")
 # `Can you proofread? I am go to school.`
 _TEXT_FOLLOWS = re.compile(
     r"(?im)^(?:(?:please|pls|hi|hey|can\s+you|could\s+you),?\s+){0,3}(?:(?:proof-?read|translate|rephrase"
@@ -138,10 +154,12 @@ def mask(text: str) -> str:
     if ">" in masked:
         masked = _QUOTED_LINES.sub(_lines, masked)
     masked = _INDENTED.sub(_lines, masked)
+    if ":" in masked:
+        masked = _MAIL.sub(_lines, masked)
     if "//" in masked or "#" in masked:
-        masked = _COMMENTS.sub(_lines, masked)
+        masked = _COMMENTS_ABOVE.sub(_comment_hidden, _COMMENTS.sub(_lines, masked))
     lower = masked.lower()
-    if any(word in lower for word in ("pretend", "imagine", "roleplay", "role-play")):
+    if any(word in lower for word in _ROLE_WORDS):
         masked = _ROLE.sub(_lines, masked)
     if any(word in lower for word in _TEXT_VERBS):
         masked = _TEXT_FOLLOWS.sub(_last_group_hidden, masked)
@@ -154,6 +172,10 @@ def mask(text: str) -> str:
 
 def _lines(found: re.Match[str]) -> str:
     return "\n" * len(found.group())
+
+
+def _comment_hidden(found: re.Match[str]) -> str:
+    return _lines(found) if found[2] else found.group()
 
 
 def _last_group_hidden(found: re.Match[str]) -> str:
@@ -206,11 +228,11 @@ def _mask_given_texts(text: str, masked: str) -> str:
 
 def _end_of_given_text(text: str, masked: str, lead: re.Match[str]) -> int:
     """Where the text that this line announces ends; 0 if it announces none."""
-    said = lead[1][max((it.end() for it in _LAST_SENTENCE.finditer(lead[1])), default=0) :]
+    said = lead[2][max((it.end() for it in _LAST_SENTENCE.finditer(lead[2])), default=0) :]
     if _OWN_LABEL.fullmatch(said):
         return 0
     is_task = bool(_TASK.search(said) or _ORDER.match(said))
-    is_name = _NAME.fullmatch(said) and not _MINE.match(said)
+    is_name = (_NAME if lead[1] is None else _NICKNAME).fullmatch(said) and not _MINE.match(said)
     if not (is_task or _SPEECH.search(said) or is_name or _MY_PERSON.fullmatch(said)):
         return 0
     begin = lead.end()

@@ -72,11 +72,11 @@ _GOVERNED = re.compile(
     r"|(?:as|like)\s+(?:i|you)(?:'?ve|\s+have)?\s+(?:already\s+)?(?:said|mentioned|told\s+you"
     r"|know|say)(?:\s+(?:before|earlier|already|yesterday|above|last\s+time|many\s+times))?"
     r"|just\s+to\s+let\s+you\s+know|(?:considering|seeing)(?:\s+as)?"
-    r"|(?:(?:my|the|our)\s+)?(?:(?:whole|only|main|one|big)\s+)?(?:point|thing|bottom\s+line|result|upshot|fact|truth"
+    r"|(?:(?:my|the|our)\s+)?(?:(?:whole|only|main|one|big)\s+)?(?:point|reason|thing|bottom\s+line|result|upshot|fact|truth"
     r"|problem|issue|trouble|reality)\s+is|what\s+i\s+mean\s+is"
     r"|if\s+(?:you\s+(?:must|want\s+to)\s+know|(?:it|that|this)\s+helps|you\s+ask\s+me)"
     r"|(?:that|this|which)(?:'s|\s+is)\s+(?:(?:also|exactly|partly)\s+)?why"
-    r"|just\s+so\s+you\s+know|(?:it\s+)?turn(?:s|ed)\s+out|given|now(?=\s+that\b)"
+    r"|unlike\s+(?:my|our|most)\s+\w+|just\s+so\s+you\s+know|(?:it\s+)?turn(?:s|ed)\s+out|given|now(?=\s+that\b)"
     r"|for\s+(?:the\s+record|your\s+information)"
     r")(?:\s+that)?[\s,:—–-]*\Z"
 )
@@ -110,6 +110,7 @@ CONDITION = (
     r"|lying|joking|kidding"
     r"|make\s+sure|ensure|so\s+that|to\s+quote|hopefully|in\s+theory|ideally|on\s+paper"
     r"|in\s+an?\s+(?:ideal|perfect)\s+world|in\s+another\s+life"
+    r"|(?:\A|(?<=,\s))(?:should|had|were)\s+(?:i|we|you|he|she|it|they|there|the|my|our)"
     r"|would|dream(?:ed|t|ing)?|in\s+case|as\s+though|only\s+then|not\s+(?:\w+\s+)?(?:sure"
     r"|certain|true|convinced)|n't\s+sure"
 )
@@ -119,7 +120,7 @@ _OTHERS = (
     r"|assum(?:es|ed)|jokes?|joked|knows?|knew|wr(?:ites|ote|iting\s+that)|shout(?:s|ed)?|yell(?:s|ed)?"
     r"|repl(?:y|ies|ied)"
     r"|answer(?:s|ed)|complain(?:s|ed)?|argu(?:es|ed)|whisper(?:s|ed)?|remark(?:s|ed)"
-    r"|announc(?:es|ed)|remind(?:s|ed)?"
+    r"|announc(?:es|ed)|remind(?:s|ed)?|(?:he|she|they|who)\s+(?:goes|go|went)"
     r"|heard|hears?|guess(?:es|ed)?|accus(?:es|ed)|according\s+to|convinced|notic(?:es|ed)"
     r"|suspect(?:s|ed)?|expect(?:s|ed)?"
     r"|(?:in|from)\s+(?:his|her|their|your|\w+'s)\s+(?:view|opinion|words|eyes|mind|version"
@@ -254,6 +255,26 @@ def _after_new_clause(prefix: str) -> str:
             continue
         end = found.end()
     return prefix[end:].lstrip(" \t,")
+
+
+# `We` is anybody: `in physics we often neglect friction`, `in this tutorial we will use React`.
+_GENERAL = re.compile(
+    r"(?i)\bin\s+(?:(?:pure|applied|linear|modern|classical|computer|machine|deep|quantum)\s+)?(?:math\w*"
+    r"|physics|chemistry|biology|statistics|economics|linguistics|grammar|algebra|calculus|geometry"
+    r"|science|learning|philosophy|psychology|medicine|law|english|german|french|spanish)\b"
+    r"|\bin\s+(?:this|the\s+(?:next|following|previous|last))\s+(?:tutorial|chapter|section|post|article"
+    r"|video|lesson|guide|example|paper|course|episode|part|module|step|proof|lecture|exercise)\b"
+    r"|\bas\s+(?:humans?|people|a\s+(?:society|species|culture)|humanity|consumers|citizens)\b"
+)
+# The steps of an explanation: `First, we'll use grep`.
+_NUMBERED = re.compile(
+    r"(?i)\A\W*(?:first|firstly|second|secondly|third|next|lastly|step\s+\w+)\b[\s,:]*\Z"
+)
+
+
+def speaks_in_general(prefix: str, *, future: bool) -> bool:
+    """Whether `we`, after these words, is anybody and not the author."""
+    return bool(_GENERAL.search(prefix) or (future and _NUMBERED.match(prefix)))
 
 
 def describes(prefix: str, about: str) -> bool:
