@@ -10,6 +10,7 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -40,6 +41,11 @@ sys.dont_write_bytecode = False
 os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
 # As in pyproject.toml, for the runs of pytest that tests start elsewhere.
 os.environ["PYTEST_ADDOPTS"] = "-p no:langsmith_plugin"
+
+
+_MEMORY = "/dev/shm"
+# Several test processes may have one each.
+_ROOM_BYTES = 4 * 2**30
 
 
 def pytest_collection_finish() -> None:
@@ -104,14 +110,28 @@ def _certificates_read_once() -> Iterator[None]:
         yield
 
 
+def _in_memory() -> str | None:
+    """Where files are kept in memory, if there is room: None if not.
+
+    A database has hundreds of files. On a disk, creating and deleting them for each test takes
+    longer than most tests do.
+    """
+    with suppress(OSError):
+        if os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free >= _ROOM_BYTES:
+            return _MEMORY
+    return None
+
+
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[str]:
     """The URL of this test process's own PostgreSQL server."""
     # A short path, because that of a unix socket may have only about 100 bytes.
-    data_dir = Path(tempfile.mkdtemp(prefix="mp-pg-"))
+    data_dir = Path(tempfile.mkdtemp(prefix="mp-pg-", dir=_in_memory()))
+    # Nothing here has to survive a crash; the fault tests run servers with fsync on. The log
+    # would take up to a gigabyte.
+    options = {"fsync": "off", "max_connections": "200", "max_wal_size": "256MB"}
     try:
-        # Nothing here has to survive a crash; the fault tests run servers with fsync on.
-        with embedded_postgres(data_dir, {"fsync": "off", "max_connections": "200"}) as url:
+        with embedded_postgres(data_dir, options) as url:
             yield url
     finally:
         shutil.rmtree(data_dir, ignore_errors=True)
@@ -137,7 +157,7 @@ def migrated_template(cluster: str) -> str:
 def migrated(cluster: str, migrated_template: str) -> Iterator[str]:
     """The URL of a database with the plugin's schema and no rows, dropped afterwards."""
     name = f"test_{uuid.uuid4().hex}"
-    execute(cluster, f'CREATE DATABASE "{name}" TEMPLATE "{migrated_template}"')
+    execute(cluster, f'CREATE DATABASE "{name}" TEMPLATE "{migrated_template}" STRATEGY FILE_COPY')
     try:
         yield database_url(cluster, name)
     finally:
@@ -148,7 +168,7 @@ def migrated(cluster: str, migrated_template: str) -> Iterator[str]:
 def database(cluster: str) -> Iterator[str]:
     """The URL of an empty database, dropped afterwards."""
     name = f"test_{uuid.uuid4().hex}"
-    execute(cluster, f'CREATE DATABASE "{name}"')
+    execute(cluster, f'CREATE DATABASE "{name}" STRATEGY FILE_COPY')
     try:
         yield database_url(cluster, name)
     finally:

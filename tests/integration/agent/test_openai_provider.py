@@ -4,9 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import openai
 import pytest
-from openai.types.chat import ChatCompletion
 
 from agent import (
     AgentConfig,
@@ -33,6 +31,8 @@ TOOL = {"type": "function", "function": {"name": "memory", "parameters": {"type"
 
 def completion(message: dict[str, Any]) -> dict[str, Any]:
     """A completion, validated by the official client."""
+    from openai.types.chat import ChatCompletion  # takes a second, in every test process
+
     body = {
         "id": "chatcmpl-1",
         "object": "chat.completion",
@@ -73,6 +73,8 @@ async def test_the_request(server: Stub) -> None:
 
 
 async def test_its_requests_match_the_official_client(server: Stub) -> None:
+    import openai
+
     await reply(server, completion({"content": "Hello."}), [TOOL])
     async with openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key=API_KEY) as official:
         await official.chat.completions.create(

@@ -53,7 +53,7 @@ def gateway_template(cluster: str) -> str:
 def store(cluster: str, gateway_template: str) -> Iterator[str]:
     """The URL of a database with the gateway's schema; the tests of a module share it."""
     name = f"test_{uuid.uuid4().hex}"
-    execute(cluster, f'CREATE DATABASE "{name}" TEMPLATE "{gateway_template}"')
+    execute(cluster, f'CREATE DATABASE "{name}" TEMPLATE "{gateway_template}" STRATEGY FILE_COPY')
     try:
         yield database_url(cluster, name)
     finally:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import reprlib
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -115,7 +116,7 @@ async def test_without_texts_no_request_is_sent() -> None:
         {"data": [None]},
         {"data": "x"},
     ],
-    ids=str,
+    ids=reprlib.repr,
 )
 async def test_an_unusable_answer_only_loses_the_vector(
     answer: Any, caplog: pytest.LogCaptureFixture

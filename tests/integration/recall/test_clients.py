@@ -1,23 +1,31 @@
-"""The proxy, driven by the official clients."""
+"""The proxy, driven by the official clients.
+
+They take seconds to load, so only the tests that use them do.
+"""
 
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
-import anthropic
 import httpx
-import openai
 import pytest
 
 from tests.integration.recall.server import Recall
 from tests.integration.recall.test_proxy import ASK, FACT, remember
 from tests.integration.recall.upstream import Model, Received, whole
 
+if TYPE_CHECKING:
+    import anthropic
+    import openai
+
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def gpt(server: Recall, owner: str) -> AsyncIterator[openai.AsyncOpenAI]:
+async def gpt(server: Recall, owner: str) -> AsyncIterator["openai.AsyncOpenAI"]:
+    import openai
+
     async with openai.AsyncOpenAI(
         base_url=f"{server.url}/v1", api_key=owner, max_retries=0
     ) as client:
@@ -25,7 +33,9 @@ async def gpt(server: Recall, owner: str) -> AsyncIterator[openai.AsyncOpenAI]:
 
 
 @pytest.fixture
-async def claude(server: Recall, owner: str) -> AsyncIterator[anthropic.AsyncAnthropic]:
+async def claude(server: Recall, owner: str) -> AsyncIterator["anthropic.AsyncAnthropic"]:
+    import anthropic
+
     async with anthropic.AsyncAnthropic(
         base_url=server.url, api_key=owner, max_retries=0
     ) as client:
@@ -34,7 +44,7 @@ async def claude(server: Recall, owner: str) -> AsyncIterator[anthropic.AsyncAnt
 
 class TestOfficialClients:
     async def test_openai_chat_gets_its_memory(
-        self, gpt: openai.AsyncOpenAI, api: httpx.AsyncClient, model: Model, owner: str
+        self, gpt: "openai.AsyncOpenAI", api: httpx.AsyncClient, model: Model, owner: str
     ) -> None:
         await remember(api, owner)
         answer = await gpt.chat.completions.with_raw_response.create(**ASK)  # type: ignore[call-overload]
@@ -47,7 +57,7 @@ class TestOfficialClients:
         assert question == ASK["messages"][0]
 
     async def test_openai_chat_streams(
-        self, gpt: openai.AsyncOpenAI, api: httpx.AsyncClient, model: Model, owner: str
+        self, gpt: "openai.AsyncOpenAI", api: httpx.AsyncClient, model: Model, owner: str
     ) -> None:
         await remember(api, owner)
         stream = await gpt.chat.completions.create(
@@ -65,7 +75,7 @@ class TestOfficialClients:
         assert FACT in model.last.body.decode()
 
     async def test_openai_responses(
-        self, gpt: openai.AsyncOpenAI, api: httpx.AsyncClient, model: Model, owner: str
+        self, gpt: "openai.AsyncOpenAI", api: httpx.AsyncClient, model: Model, owner: str
     ) -> None:
         await remember(api, owner)
         answer = await gpt.responses.create(model="gpt", input="Which editor theme?")
@@ -74,7 +84,7 @@ class TestOfficialClients:
         assert model.last.json["input"] == "Which editor theme?"
 
     async def test_openai_responses_stream(
-        self, gpt: openai.AsyncOpenAI, api: httpx.AsyncClient, model: Model, owner: str
+        self, gpt: "openai.AsyncOpenAI", api: httpx.AsyncClient, model: Model, owner: str
     ) -> None:
         await remember(api, owner)
         stream = await gpt.responses.create(model="gpt", input="editor theme?", stream=True)
@@ -84,7 +94,7 @@ class TestOfficialClients:
         assert FACT in model.last.json["instructions"]
 
     async def test_anthropic_messages(
-        self, claude: anthropic.AsyncAnthropic, api: httpx.AsyncClient, model: Model, owner: str
+        self, claude: "anthropic.AsyncAnthropic", api: httpx.AsyncClient, model: Model, owner: str
     ) -> None:
         await remember(api, owner)
         answer = await claude.messages.create(
@@ -97,7 +107,7 @@ class TestOfficialClients:
         assert model.last.header("x-api-key") is None  # it was a key of ours
 
     async def test_anthropic_stream(
-        self, claude: anthropic.AsyncAnthropic, api: httpx.AsyncClient, model: Model, owner: str
+        self, claude: "anthropic.AsyncAnthropic", api: httpx.AsyncClient, model: Model, owner: str
     ) -> None:
         await remember(api, owner)
         async with claude.messages.stream(
@@ -110,13 +120,15 @@ class TestOfficialClients:
         assert text.strip() == "All right."
         assert model.last.json["system"].endswith("Be brief.")
 
-    async def test_models_pass_through(self, gpt: openai.AsyncOpenAI) -> None:
+    async def test_models_pass_through(self, gpt: "openai.AsyncOpenAI") -> None:
         models = await gpt.models.list()
         assert [it.id for it in models.data] == ["scripted"]
 
     async def test_an_upstream_error_is_the_clients(
-        self, gpt: openai.AsyncOpenAI, model: Model
+        self, gpt: "openai.AsyncOpenAI", model: Model
     ) -> None:
+        import openai
+
         body = b'{"error":{"message":"slow down","type":"rate_limit","param":null,"code":"x"}}'
 
         async def busy(_: Received, writer: asyncio.StreamWriter) -> None:
@@ -131,8 +143,10 @@ class TestOfficialClients:
         assert caught.value.response.content == body
 
     async def test_anthropic_overload_is_the_clients(
-        self, claude: anthropic.AsyncAnthropic, model: Model
+        self, claude: "anthropic.AsyncAnthropic", model: Model
     ) -> None:
+        import anthropic
+
         async def busy(_: Received, writer: asyncio.StreamWriter) -> None:
             error = {"type": "error", "error": {"type": "overloaded_error", "message": "later"}}
             writer.write(whole(json.dumps(error).encode(), status=529))
