@@ -29,6 +29,7 @@ from language.objects import (
 )
 from language.page import Page
 from language.reports import Report, judge_report, to_first_person
+from language.run_ons import has_second_clause
 from language.stances import (
     FIRST_PERSON,
     FIRST_PERSON_START,
@@ -51,7 +52,7 @@ from language.standing import (
 
 MAX_FACTS = 50
 MAX_CONTENT = 500
-_FINAL = " .,;:!?…。｡！？，；：、"
+_FINAL = " .,;:!?|…。｡！？，；：、"
 # Characters considered before a statement, and statements considered per sentence.
 _PREFIX = 400
 _MOST_IN_SENTENCE = 12
@@ -245,8 +246,9 @@ def _stated(page: Page, statement: _Statement, prefix: str, runs_on: bool) -> Fa
         standing = judge(prefix, future=statement.verb.future, lasting=lasting)
     if standing is Standing.NOT_STATED:
         return None
-    if page.masked[statement.start : statement.start + 2].lower() == "we" and speaks_in_general(
-        prefix, future=statement.verb.future
+    if _WE.match(page.masked, statement.start) and (
+        _WE_ALL.match(page.masked, statement.start)
+        or speaks_in_general(prefix, future=statement.verb.future)
     ):
         return None
     if _AND.search(prefix) and _TOGETHER.match(page.masked, statement.object.start):
@@ -263,6 +265,8 @@ def _stated(page: Page, statement: _Statement, prefix: str, runs_on: bool) -> Fa
     return _fact(page, statement, start, polarity, "user")
 
 
+_WE = re.compile(r"(?i)we\b")
+_WE_ALL = re.compile(r"(?i)we\s+all\b")
 # `My wife and I love each other` would leave `I love each other`.
 _AND = re.compile(r"(?i)\w\s+and\s+\Z")
 _TOGETHER = re.compile(
@@ -359,7 +363,9 @@ def _fact(
         return None
     if means_nothing(about) and not (_WISH.fullmatch(about) and _PREFER.search(verb)):
         return None
-    if reverses(about):
+    if reverses(about) or (
+        statement.thing is None and has_second_clause(page.masked, found.start, found.end)
+    ):
         return None
     if polarity == "negative" and category == "preference" and _ONLY.match(about):
         return None

@@ -55,11 +55,16 @@ _STEP = re.compile(
     r"(?i)\Athe\s+wrong\b|\band\s+\w{3,}ed\Z|\A(?:all|everything|some|the|a|an)?\s*(?:text|lines|rows|cells|files?|area|entry|item"
     r"|option\s+\w{1,3}|checkbox)\b.*\b(?:and|then)\b"
     r"|\band\s+(?:then\s+)?(?:press|click|hit|tap|copi|past|delet|sav|submitt|confirm|got\b|ran\b)\w*"
-    r"|\s>\s|\b(?:on|in|from)\s+(?:the|a|that|this)\s+(?:\w+\s+)?(?:form|menu|drop-?down|dialog|popup"
+    r"|\s>\s|\b(?:on|in|from)\s+(?:the|a|that|this)\s+(?:\w+\s+)?(?:form|menu|list|options|drop-?down|dialog|popup"
     r"|toolbar|context\s+menu)\b"
 )
 # The label of a button or menu: `I selected "Export"`, `I chose 'Save all'`.
 _LABEL = re.compile(r"[\"'“‘`][^\"'“”‘’`]*[\"'”’`]")
+_LABEL_AND = re.compile(r"[\"'“‘`][^\"'“”‘’`]*[\"'”’`](?:\s+\w+)?\s+and\s+(?![\"'“‘`])")
+_CELLS = re.compile(
+    r"(?i)(?:(?:both|all|some|the|these|those|two|three|several|a|an)\s+)*(?:cells?|rows?|columns?|lines?|text"
+    r"|items?|files?|folders?|layers?|area|range|region|paragraphs?)"
+)
 _COMMAND = re.compile(
     r"(?i)[\"'“‘`](?:save|export|import|open|close|delete|remove|cancel|ok|okay|yes|no|run|print|copy|paste"
     r"|cut|download|upload|apply|submit|next|back|install|uninstall|update|restart|reset|enable|disable"
@@ -84,15 +89,20 @@ _IDIOM = re.compile(
     r"|(?:this|the)\s+(?:opportunity|chance|occasion)\b|the\s+(?:couch|sofa|floor|bench|grass|porch"
     r"|terrace|deck)(?:\s+(?:to|with|and)\b.*)?\Z"
     r"|(?:the|my|this)\s+(?:\w+\s+)?(?:time|break|turn)\b|(?:another|her|his|the|a\s+different)\s+"
-    r"(?:\w+\s+)?(?:tab|branch|channel|lane|window|page|screen|side)\Z|a\s+(?:card|(?:random\s+)?number)\b|(?:his|her|their)\s+brains?\b"
+    r"(?:\w+\s+)?(?:tab|branch|channel|lane|window|page|screen|side)\Z|a\s+(?:card|(?:random\s+)?number)\b|\S+\s+random\b|(?:his|her|their)\s+brains?\b"
     r"|(?:post|ask|come)(?:\s+(?:here|this|it|you|about\b.*|for\b.*))*\Z|reach\s+out\b"
     r"|write\s+(?:here|this|to\s+you)\b"
 )
 # What a company does for anybody: `We usually respond within 24 hours`.
 _FOR_CUSTOMERS = re.compile(
-    r"(?i)\A(?:recommend|suggest|advise|strive|reserve|value|aim\s+to|encourage|offer)\b"
-    r"|\b(?:customers?|clients?|guests|visitors|applicants|orders|refunds|inquiries|enquiries"
-    r"|(?:business|working)\s+days?)\b|\A(?:respond|reply|answer|get\s+back|ship|deliver)\b.*\bwithin\b"
+    r"(?i)\A(?:need|reply|respond|recommend|suggest|advise|strive|reserve|value|aim\s+to|encourage|offer)\b"
+    r"|\b(?:customers?|clients?|guests|visitors|applicants|your?|orders|refunds|inquiries|enquiries"
+    r"|(?:business|working)\s+days?)\b|\A(?:answer|get\s+back|ship|deliver)\b.*\bwithin\b"
+)
+# `I switched to airplane mode`: for a while.
+_BRIEFLY = re.compile(
+    r"(?i)(?:(?:air)?plane|flight|safe|silent|edit|full-?\s?screen|landscape|portrait|incognito|private"
+    r"|guest|admin)(?:\s+(?:mode|view|account|window))?(?:\s+and\b.*)?\Z|root\b|.*\band\s+back\b"
 )
 # Courtesies: `I'm always happy to help`.
 _COURTESY = re.compile(
@@ -139,17 +149,24 @@ def _is_told(about: str) -> bool:
 
 # What a choice in a program led to: `[I chose Advanced] but nothing happened`.
 _CAME_OF_IT = re.compile(
-    r"(?i),?\s*(?:(?:and|but|then|so|now|still)\s+){0,3}(?:it|nothing|the\s+(?:\w+\s+)?(?:app|file|page|screen|window|program"
+    r"(?i),?\s*(?:and|but)\s+now\s+(?!i\b|we\b)|,?\s*(?:(?:and|but|then|so|now|still)\s+){0,3}(?:it|nothing|the\s+(?:\w+\s+)?(?:app|file|page|screen|window|program"
     r"|dialog|text|menu|tool|button|site))\s+(?:(?:just|still|then|now|has|is|keeps?|suddenly)\s+)*"
     r"(?:happen|froze|crash|fail|hang|hung|error|broke|stopped\b|stuck|does(?:n't|\s+not)|did(?:n't"
     r"|\s+not)|wo(?:n't|uld\s+not)|disappear|vanish|clos|load|changed|greyed|blank)"
 )
 
 
+_CLICKED = re.compile(
+    r"(?i)[^.!?\n]{0,60}\b(?:click|press|tapp|right-click|double-click|hit\s+(?:enter|ok|save|next))"
+)
+
+
 def is_step(said: str, masked: str, end: int) -> bool:
     """Whether a choice was only a step in a program, by what is told after it."""
     is_choice = said.lower().endswith(("picked", "chose", "chosen", "selected"))
-    return is_choice and _CAME_OF_IT.match(masked, end) is not None
+    if not is_choice:
+        return False
+    return bool(_CAME_OF_IT.match(masked, end) or _CLICKED.match(masked, end))
 
 
 def is_company(about: str) -> bool:
@@ -197,11 +214,15 @@ def is_another_verb(verb: Verb, said: str, about: str) -> bool:
     if said.endswith(("picked", "chose", "chosen", "selected")):
         if _STEP.search(about) or _is_told(about):
             return True
-        if _COMMAND.match(about) or (said.endswith("selected") and _LABEL.fullmatch(about)):
+        if _COMMAND.match(about) or _LABEL_AND.match(about):
+            return True
+        if _CELLS.fullmatch(about) or (said.endswith("selected") and _LABEL.fullmatch(about)):
             return True
         if first in ("up", "out", "on", "at", "off", "apart", "from", "between", "among", "over"):
             return True
         return said.endswith("picked") and bool(_PICKED_UP.search(about) or _PLANTS.match(about))
+    if said.endswith("switched to"):
+        return bool(_BRIEFLY.match(about) or _STEP.search(about))
     if said.endswith("decided"):
         return first in (
             "about",

@@ -22,16 +22,22 @@ _SINGLE_QUOTED = re.compile(
 _OPENING = re.compile(r"(?:^|(?<=[\s(\[{:,—–-]))\"(?=\S)|“|«|„|「|『")
 _CLOSING = {'"': '"', "“": "”", "«": "»", "„": "“”", "「": "」", "『": "』"}
 
+_INLINE_COMMENT = re.compile(r"/\*[^*\n]{0,400}\*/[^\n]*")
+# A command and what it printed.
+_SHELL = re.compile(r"^\$ [a-z][^\n]*(?:\n(?![ \t\r]*\n)[^\n]*)*", re.MULTILINE)
+_UNCHECKED = re.compile(r"^[ \t]*(?:[-*+][ \t]+)?\[ \][^\n]*", re.MULTILINE)
 # A pasted e-mail, to the end of the text.
 _MAIL = re.compile(
     r"^[ \t]*(?:[-_]{3,}[ \t]*(?:Forwarded|Original)[ \t]+message\b"
+    r"|On\s[^\n]{5,150}\swrote:[ \t]*(?=\n)"
     r"|From:[^\n]*\n(?:Sent|Date|To|Subject|Cc|Reply-To):)[^\n]*(?:\n[^\n]*)*",
     re.MULTILINE | re.IGNORECASE,
 )
 # Comments at the start of a line, if code follows; otherwise `#` starts a heading.
 _COMMENTS_ABOVE = re.compile(
-    r"^(#[^\n]*(?:\n#[^\n]*)*+)(\n(?:(?:def|class|import|from|return|async|const|let|var|func|fn|export"
-    r"|sudo|echo)\s|@\w|[$%]\s|[\w.\[\]]{1,80}\s?(?:=|\+=|:=|\()))?",
+    r"^((?:#|--[ \t])[^\n]*(?:\n(?:#|--[ \t])[^\n]*)*+)"
+    r"(\n(?:(?:SELECT|INSERT|UPDATE|CREATE|WITH|def|class|import|from|return|async|const|let|var|func"
+    r"|fn|export|sudo|echo)\s|@\w|[$%]\s|[\w.\[\]]{1,80}\s?(?:=|\+=|:=|\()))?",
     re.MULTILINE,
 )
 
@@ -41,7 +47,10 @@ _COMMENTS_ABOVE = re.compile(
 _TIME = (
     r"[\[(]?(?:[\d/.-]{6,10},?[ \t])?\d{1,2}:\d\d(?::\d\d)?(?:[ \t]?[apAP][mM])?[\])]?[ \t–-]{1,4}"
 )
-_LEAD = re.compile(rf"^({_TIME})?([^\n:]{{0,200}}):(?=\s|\Z|\ue000)", re.MULTILINE)
+_LEAD = re.compile(
+    rf"^({_TIME})?([^\n:]{{0,200}})((?<=[(\[])\d{{1,2}}:\d\d(?:\s?[ap]m)?[)\]])?:(?=\s|\Z|\ue000)",
+    re.MULTILINE,
+)
 _LAST_SENTENCE = re.compile(r"[.!?][ \t]+(?=[^.!?]*\Z)")
 _OWN_LABEL = re.compile(
     r"(?ix)\W*(?: (?:ps|p\.s\.?|note|notes|fyi|btw|update|edit|tl;?dr|me|myself|context"
@@ -116,6 +125,8 @@ _NAME = re.compile(
 )
 # In a chat with times: `[10:32] ben: …`
 _NICKNAME = re.compile(r"\W*\w+(?:[ \t.'’-]+\w+){0,2}\W*")
+# A line of one's own makes it a chat: `me: …`
+_MY_LINE = re.compile(r"(?im)^me:[ \t]")
 # After a role is assigned, the rest of the paragraph may be spoken in that role.
 _ROLE = re.compile(
     r"(?im)(?:^|(?<=[.!?]\s))(?:(?:please|now|ok|okay|let['’]s|let\s+us|so|can\s+you|could\s+you),?\s+){0,3}"
@@ -128,6 +139,8 @@ _ROLE_WORDS = ("pretend", "imagine", "suppos", "s say", "s assume", "roleplay", 
 _TEXT_FOLLOWS = re.compile(
     r"(?im)^(?:(?:please|pls|hi|hey|can\s+you|could\s+you),?\s+){0,3}(?:(?:proof-?read|translate|rephrase"
     r"|paraphrase|rewrite|spell-?check)(?:\s+(?:this|it|that|for\s+me|please|(?:in)?to\s+\w+)){0,3}"
+    r"|(?:is|are)\s+(?:this|these|my|the\s+following)\s+(?:sentences?|english|grammar|text|phrases?)\s+"
+    r"(?:ok|okay|correct|right|good|fine|natural|grammatical)"
     r"|(?:check|correct|fix|improve)\s+(?:my|this|the)\s+(?:english|grammar|spelling|text|sentence))"
     r"[ \t]*[.?!]+[ \t]+(\S[^\n]*(?:\n(?![ \t\r]*\n)[^\n]*)*)"
 )
@@ -156,7 +169,13 @@ def mask(text: str) -> str:
     masked = _INDENTED.sub(_lines, masked)
     if ":" in masked:
         masked = _MAIL.sub(_lines, masked)
-    if "//" in masked or "#" in masked:
+    if "[ ]" in masked:
+        masked = _UNCHECKED.sub(_lines, masked)
+    if "$ " in masked:
+        masked = _SHELL.sub(_lines, masked)
+    if "*/" in masked:
+        masked = _INLINE_COMMENT.sub(_hidden, masked)
+    if "//" in masked or "#" in masked or "--" in masked:
         masked = _COMMENTS_ABOVE.sub(_comment_hidden, _COMMENTS.sub(_lines, masked))
     lower = masked.lower()
     if any(word in lower for word in _ROLE_WORDS):
@@ -216,23 +235,25 @@ def _mask_quotations(text: str) -> str:
 
 def _mask_given_texts(text: str, masked: str) -> str:
     pieces, position = [], 0
+    is_chat = _MY_LINE.search(masked) is not None
     for lead in _LEAD.finditer(masked):
         if lead.start() < position:
             continue
-        end = _end_of_given_text(text, masked, lead)
+        end = _end_of_given_text(text, masked, lead, is_chat)
         if end:
             pieces += [masked[position : lead.end()], "\n" * (end - lead.end())]
             position = end
     return "".join([*pieces, masked[position:]])
 
 
-def _end_of_given_text(text: str, masked: str, lead: re.Match[str]) -> int:
+def _end_of_given_text(text: str, masked: str, lead: re.Match[str], is_chat: bool) -> int:
     """Where the text that this line announces ends; 0 if it announces none."""
     said = lead[2][max((it.end() for it in _LAST_SENTENCE.finditer(lead[2])), default=0) :]
     if _OWN_LABEL.fullmatch(said):
         return 0
     is_task = bool(_TASK.search(said) or _ORDER.match(said))
-    is_name = (_NAME if lead[1] is None else _NICKNAME).fullmatch(said) and not _MINE.match(said)
+    named = _NICKNAME if lead[1] or lead[3] or is_chat else _NAME
+    is_name = named.fullmatch(said) and not _MINE.match(said)
     if not (is_task or _SPEECH.search(said) or is_name or _MY_PERSON.fullmatch(said)):
         return 0
     begin = lead.end()

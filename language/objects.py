@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from language.assignments import REDACTED
+from language.run_ons import next_clause
 from language.sentences import ends_sentence
 from language.words import words
 
@@ -26,9 +27,9 @@ _END = re.compile(
     r"(?i)[\n\r\u2028\u2029;…),—。｡]|[!?](?!\w+=)|\.(?=\s|\Z|[\"'”’)\]*_.]|(?-i:I|We)(?:'\w+)?\s)|</"
     r"|[-–](?<=\w[-–])(?=\s+(?!(?:and|or|to)\b))"
     r"|(?<=\s)(?:[–-]-?(?=\s)|(?=[abcejmopstw'(])(?:"
-    r"(?:but|(?:(?:simply|just|mainly|mostly|only|purely|partly)\s+)?because|although|though|whereas|'?cause|coz|cuz|even\s+though)\b"
+    r"(?:but|(?:(?:simply|just|mainly|mostly|only|purely|partly)\s+)?because|although|though|whereas|'?cause|coz|cuz|bcu?z?|bcs|cos(?!\s+lettuce)|even\s+though)\b"
     r"|while\s+(?:\w+\s+){1,3}?(?:likes?|loves?|hates?|prefers?|enjoys?|uses?)\b"
-    rf"|(?:and|or)\s+(?:(?:(?:that\s+)?(?:{_SUBJECTS})|please|then|so)(?![\w-])|{_VERBS}|{_OTHERS}"
+    rf"|(?:and|or)\s+(?:(?:(?:that\s+)?(?:{_SUBJECTS})|please|then|so|now)(?![\w-])|{_VERBS}|{_OTHERS}"
     r"(?:\w+ly\s+|also\s+|always\s+|never\s+)?"
     r"(?:likes?|loves?|hates?|prefers?|is|are|was|has|wants?|thinks?|uses?|does|can|will|agrees?"
     r"|enjoys?|says?|knows?|needs?|gets?)\b"
@@ -109,8 +110,8 @@ class Object:
 def find_object(masked: str, start: int, *, is_action: bool = False) -> Object:
     """The object that starts here, to the end of its clause. `is_action`: it starts with a verb."""
     found = _marked_object(masked, start, is_action)
-    next_clause = _next_clause(masked, found)
-    return found if next_clause is None else Object(start, next_clause, False, runs_on=True)
+    end = next_clause(masked, found.start, found.end)
+    return found if end is None else Object(start, end, False, runs_on=True)
 
 
 def _marked_object(masked: str, start: int, is_action: bool) -> Object:
@@ -151,57 +152,6 @@ def _is_asked(masked: str, start: int) -> bool:
     return bool(_TAG.match(masked, start) or _OR_ELSE.match(masked, start))
 
 
-# --- sentences that run on: `i love sushi i hate ramen` --------------------------------------
-
-# More than these characters before the next clause make no statement anyway.
-_RUN_ON_REACH = 200
-# Another statement, with an object of its own: not `the people I love most`.
-_STATEMENT = (
-    r"(?:i|we)\s+(?:(?:also|really|just|still|do|absolutely|actually|much)\s+){0,2}"
-    r"(?:(?:do(?:n't|nt|\s+not)\s+(?:really\s+)?)?(?:prefer|like|love|enjoy|hate|dislike|avoid)"
-    r"|can(?:'?t|not)\s+stand)"
-    r"\s+(?!(?:to|most|best|more|less|the\s+(?:most|best)|and|or|but|in|on|at|for|with|from|about"
-    r"|when|because|so|very|too|a\s+lot|much|as|than)\b)\w"
-    r"|(?:i'?m|we're|i\s+am|we\s+are)\s+(?:not\s+)?(?:(?:a\s+)?(?:\w+\s+)?fans?\s+of"
-    r"|an?\s+\w+\s*\Z|from|vegan|vegetarian|allergic)\b"
-    r"|my\s+(?:least\s+)?favou?rite\s+(?:[\w'-]+\s+){1,3}?(?:is|are)\s"
-)
-# A question, or a word to the reader.
-_ADDRESS = (
-    r"(?:(?:anyways?|so|and|but|btw|also)\s+)?(?:"
-    r"(?:how|what|why|where|which)\s+(?:do|does|did|can|could|should|would|is|are|about)\s+"
-    r"(?:i|you|u|we|it|the|your)\b"
-    r"|(?:can|could|would|will|do)\s+(?:you|u)\s+\w|(?:should|can|could|shall)\s+i\s+\w"
-    r"|any\s+(?:ideas?|tips?|suggestions?|advice|recommendations?|recs|thoughts)\b)"
-    r"|(?<!say\s)(?<!saying\s)(?:idk|dunno|btw|thx|thanks|thank\s+you|anyways?|lol|lmao|ngl|fwiw|tbh"
-    r"|imo|imho|pls|plz|please)\s+\w"
-)
-_NEXT_CLAUSE = re.compile(rf"(?i)\s(?=[abcdfhilmnpstw])(?:{_STATEMENT}|{_ADDRESS})")
-# A clause that could also describe the noun before it: `the bread I usually buy`.
-_MAYBE_CLAUSE = re.compile(
-    r"(?ix)(?<=\s)((?!(?:the|an?|my|our|what|when|where|how|if|that|as|than|until|before|after|while"
-    r"|once|because|like|of|for|with|to|way|whether|why|who|which|watching|seeing)\b)[\w'-]+)\s+(?:"
-    r"(?:i|we)\s+(?:never|always|usually|rarely)\s+\w+\s+(?!(?:in|on|at|for|with|from|when|to)\b)\w"
-    r"|it(?:'?s|\s+(?:is|was|keeps?|makes?|helps?|feels?|tastes?|gives?|takes?|hurts?|just|always))"
-    r"\s)"
-)
-_NOUN_TO_DESCRIBE = re.compile(
-    r"(?i)\b(?:the|an?|my|our|his|her|their|any|every|each|some|most|all|no|\w*thing|things|stuff"
-    r"|people|that|what|whatever|when|where|how|if)\b"
-)
-
-
-def _next_clause(masked: str, found: Object) -> int | None:
-    """Where the next clause starts within this object, if one does."""
-    start, end = found.start + 1, min(found.end, found.start + _RUN_ON_REACH)
-    following = _NEXT_CLAUSE.search(masked, start, end)
-    stop = following.start() if following else end
-    maybe = _MAYBE_CLAUSE.search(masked, start, stop)
-    if maybe and not _NOUN_TO_DESCRIBE.search(masked, start, maybe.end(1)):
-        return maybe.end(1)
-    return stop if following and masked[start:stop].strip() else None
-
-
 def end_at_main_clause(masked: str, found: Object, *, is_mine: bool = True) -> Object:
     """The object without the main clause after it: `[as I like] cats I should get one`.
 
@@ -212,7 +162,7 @@ def end_at_main_clause(masked: str, found: Object, *, is_mine: bool = True) -> O
 
 
 _MY_CLAUSE = re.compile(
-    r"(?i)\s+(?:(?:i|we)(?:'\w+)?(?=\s)|you\s+(?:should|could|can|might|may|will|would)|please|let's)\b"
+    r"(?i):\s|\s+(?:(?:i|we)(?:'\w+)?(?=\s)|you\s+(?:should|could|can|might|may|will|would)|please|let's)\b"
 )
 _MAIN_CLAUSE = re.compile(
     r"(?i)\s+(?:(?:i|we)(?:'\w+|\s+(?:should|will|would|can|could|need|want|think|always|never"
@@ -338,11 +288,13 @@ _EMPTY = re.compile(
       | the\s+ones?\s+(?:on|in|at|to|from|with|we|you|that)\b.* | the\s+other\s+\w+
       | the\s+(?:\w+\s+){{1,3}}(?:(?:that|which)\s+)?you(?:'ve|'d|\s+have)?\s+(?:just\s+)?
         (?:\w+ed|gave|sent|wrote|said|made|showed|told|put|did|built|found|chose|meant)\b.*
-      | .*\s(?:of|about|with|like|for|at|before|after|than|over|without|to|as)\s+{_POINTING}
+      | .*\s(?:of|about|with|like|for|at|before|after|than|over|without|to|as|from)\s+{_POINTING}
       | (?!.*\swith\s).*\s(?:in|on)\s+{_POINTING}
       | (?:both|all|any|some|neither|either|these|those)\s+(?:{_THINGS}) | all\s+of\s+the\s+above
       | (?:some|any|every)thing\s+(?:(?:a\ (?:bit|little)|slightly|much|way|even)\s+)?
         (?:else|different|similar|(?:more|less)\s+\w+|simpler|\w+[dghklmnprtw]er)
+      | the\s+\w+\s+of\s+(?:the\s+)?(?:two|three|four|lot|bunch) | things|stuff
+      | do\s+(?:both|either|neither|all|nothing|the\ same)
       | the\s+following\b.* | .*\sto\s+\w+\s+(?:it|them|this|that)
       | an?\s+\w+\s+(?:{_THINGS})\s+here
       | .*\s(?:of|in|on|about|with|for|from)\s+(?:this|that|these|those)\s+(?:{_THINGS}|text|e-?mail

@@ -264,11 +264,12 @@ _GENERAL = re.compile(
     r"|science|learning|philosophy|psychology|medicine|law|english|german|french|spanish)\b"
     r"|\bin\s+(?:this|the\s+(?:next|following|previous|last))\s+(?:tutorial|chapter|section|post|article"
     r"|video|lesson|guide|example|paper|course|episode|part|module|step|proof|lecture|exercise)\b"
+    r"|\bin\s+(?:an?\b|what\s+follows)|\bwe\s+all\b"
     r"|\bas\s+(?:humans?|people|a\s+(?:society|species|culture)|humanity|consumers|citizens)\b"
 )
 # The steps of an explanation: `First, we'll use grep`.
 _NUMBERED = re.compile(
-    r"(?i)\A\W*(?:first|firstly|second|secondly|third|next|lastly|step\s+\w+)\b[\s,:]*\Z"
+    r"(?i)\A\W*(?:first|firstly|second|secondly|third|next|lastly|step\s+\w+)\b(?:[\s,:]*|.*\b(?:then|next|finally|that),?\s*)\Z"
 )
 
 
