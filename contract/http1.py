@@ -60,6 +60,7 @@ class AnswerReader:
         "_buffer",
         "_head",
         "_length",
+        "_lower",
         "_max_body",
         "_status",
         "_to_end",
@@ -70,6 +71,7 @@ class AnswerReader:
         self._max_body = max_body
         self._buffer = b""
         self._head = b""
+        self._lower = b""  # the head in lower case
         self._status = 0
         self._where = "head"
         self._length = 0
@@ -82,9 +84,8 @@ class AnswerReader:
         if self._to_end or self._buffer:
             # Bytes after the response belong to no request.
             return False
-        lower = self._head.lower()
-        connection = _header(lower, b"connection")
-        if lower.startswith(b"http/1.0"):
+        connection = _header(self._lower, b"connection")
+        if self._lower.startswith(b"http/1.0"):
             return connection is not None and b"keep-alive" in connection
         return connection is None or b"close" not in connection
 
@@ -118,22 +119,22 @@ class AnswerReader:
         self._status = _status(head)
         if 100 <= self._status < 200:
             return bool(self._buffer) and self._read_head()
-        self._head = head
-        self._plan(head.lower())
+        self._head, self._lower = head, head.lower()
+        self._plan()
         return True
 
-    def _plan(self, lower: bytes) -> None:
+    def _plan(self) -> None:
         """Where the body ends: at a length, after the last chunk, or with the connection."""
         if self._status in _WITHOUT_BODY:
             self._where = "sized"
             return
-        encoding = _header(lower, b"transfer-encoding")
+        encoding = _header(self._lower, b"transfer-encoding")
         if encoding is not None:
             if encoding != b"chunked":
                 raise UnreadableAnswer("the response has an unsupported transfer encoding")
             self._where = "chunks"
             return
-        length = _header(lower, b"content-length")
+        length = _header(self._lower, b"content-length")
         if length is None:
             self._where, self._to_end = "rest", True
             return
@@ -193,13 +194,13 @@ class AnswerReader:
 
     def _answer(self, body: bytes) -> Answer:
         self._where = "done"
-        if b"ontent-" in self._head and _header(self._head.lower(), b"content-encoding"):
-            body = self._decoded(body)
+        encoding = _header(self._lower, b"content-encoding")
+        if encoding:
+            body = self._decoded(body, encoding)
         return Answer(self._status, self._head, body)
 
-    def _decoded(self, body: bytes) -> bytes:
+    def _decoded(self, body: bytes, encoding: bytes) -> bytes:
         """Some proxies compress responses without being asked to."""
-        encoding = _header(self._head.lower(), b"content-encoding")
         if encoding == b"identity":
             return body
         if encoding not in (b"gzip", b"x-gzip"):

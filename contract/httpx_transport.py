@@ -1,5 +1,6 @@
 """A transport of httpx behind the client: for tests that run a plugin in their own process."""
 
+import asyncio
 from collections.abc import Mapping
 
 import httpx
@@ -25,11 +26,13 @@ class HttpxTransport:
         headers: Mapping[str, str],
         body: bytes | None = None,
         *,
+        deadline: float | None = None,
         repeatable: bool = False,  # noqa: ARG002 - no connection is kept that could be closed
     ) -> Answer:
         """Send a request and wait for its answer, whatever its status."""
         try:
-            return await self._exchange(method, path, headers, body)
+            async with asyncio.timeout_at(deadline):
+                return await self._exchange(method, path, headers, body)
         except _ERRORS as error:
             failure = _translated(error)
         # Raised here, outside the handler: an httpx error holds the request, including the token.

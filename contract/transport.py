@@ -64,11 +64,13 @@ class Transport(Protocol):
         headers: Mapping[str, str],
         body: bytes | None = None,
         *,
+        deadline: float | None = None,
         repeatable: bool = False,
     ) -> Answer:
         """The answer; raises `TransportError` or `AnswerTooLarge` when there is none to return.
 
-        One that is `repeatable` may be sent twice.
+        At the `deadline`, in the loop's time, it raises `TimeoutError`. One that is `repeatable`
+        may be sent twice.
         """
 
     async def aclose(self) -> None:
@@ -111,19 +113,29 @@ class HttpTransport:
         headers: Mapping[str, str],
         body: bytes | None = None,
         *,
+        deadline: float | None = None,
         repeatable: bool = False,
     ) -> Answer:
         """Send a request and wait for its answer, whatever its status."""
         message = self._message(method, path, headers, body)
-        async with self._slots:
+        if self._slots.locked():
+            async with asyncio.timeout_at(deadline):
+                await self._slots.acquire()
+        else:
+            await self._slots.acquire()
+        try:
             connection = self._idle_connection()
             if connection is not None:
                 try:
-                    return await self._exchange(connection, message)
+                    return await self._exchange(connection, message, deadline)
                 except Interrupted:
                     if not (repeatable and connection.is_unanswered):
                         raise
-            return await self._exchange(await self._connect(), message)
+            async with asyncio.timeout_at(deadline):
+                connection = await self._connect()
+            return await self._exchange(connection, message, deadline)
+        finally:
+            self._slots.release()
 
     async def aclose(self) -> None:
         """Close what is idle."""
@@ -140,9 +152,11 @@ class HttpTransport:
         body = body or b""
         return b"%bContent-Length: %d\r\n\r\n%b" % (head, len(body), body)
 
-    async def _exchange(self, connection: "_Connection", message: bytes) -> Answer:
+    async def _exchange(
+        self, connection: "_Connection", message: bytes, deadline: float | None
+    ) -> Answer:
         try:
-            answer = await connection.exchange(message, self._max_answer)
+            answer = await connection.exchange(message, self._max_answer, deadline)
         except BaseException:
             connection.close()
             raise
@@ -183,6 +197,9 @@ class _Connection(asyncio.Protocol):
         self._answer: asyncio.Future[Answer] | None = None
         self._reader: AnswerReader | None = None
         self._used_at = 0.0
+        self._deadline: float | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0.0
         self.reusable = True
         self.is_unanswered = True  # whether not a single byte of the last answer has arrived
 
@@ -191,8 +208,10 @@ class _Connection(asyncio.Protocol):
         """Seconds since the last answer."""
         return self._loop.time() - self._used_at
 
-    def exchange(self, message: bytes, max_answer: int) -> asyncio.Future[Answer]:
-        """Send a request; the future is its answer."""
+    def exchange(
+        self, message: bytes, max_answer: int, deadline: float | None
+    ) -> asyncio.Future[Answer]:
+        """Send a request; the future is its answer, or `TimeoutError` at the deadline."""
         self._reader = AnswerReader(max_answer)
         self.is_unanswered = True
         self._answer = self._loop.create_future()
@@ -200,11 +219,14 @@ class _Connection(asyncio.Protocol):
             self._fail(Interrupted("the connection is closed"))
         else:
             self._transport.write(message)
+            self._watch(deadline)
         return self._answer
 
     def close(self) -> None:
         """Drop the connection."""
         self.reusable = False
+        if self._timer is not None:
+            self._timer.cancel()
         if self._transport is not None:
             self._transport.abort()
 
@@ -255,6 +277,25 @@ class _Connection(asyncio.Protocol):
             error = Undecodable(str(error))
         self._fail(error)
         self.close()
+
+    def _watch(self, deadline: float | None) -> None:
+        # One timer for many requests: asyncio.timeout for each costs more than to parse its answer.
+        self._deadline = deadline
+        if deadline is None or (self._timer is not None and self._timer_at <= deadline):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_at = deadline
+        self._timer = self._loop.call_at(deadline, self._look_at_deadline)
+
+    def _look_at_deadline(self) -> None:
+        self._timer = None
+        if self._reader is None or self._deadline is None:
+            return  # nothing is awaited
+        if self._loop.time() < self._deadline:
+            self._watch(self._deadline)
+        else:
+            self._fail(TimeoutError())
 
     def _fail(self, error: Exception) -> None:
         self._reader = None

@@ -1,6 +1,5 @@
 """One request and its answer, and the exceptions of `contract.errors` for what goes wrong."""
 
-import asyncio
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
@@ -75,10 +74,9 @@ class Wire:
         hidden = [*secrets, self._token or ""]
         failure: MemoryPluginError
         try:
-            async with asyncio.timeout_at(deadline):
-                answer = await self._transport.request(
-                    method, path, self.headers, body, repeatable=repeatable
-                )
+            answer = await self._transport.request(
+                method, path, self.headers, body, deadline=deadline, repeatable=repeatable
+            )
         except TimeoutError:
             failure = Timeout("the plugin did not answer in time")
         except AnswerTooLarge as error:

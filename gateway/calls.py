@@ -6,12 +6,12 @@ Starlette's Request and Response would cost as much as everything else the gatew
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-import orjson
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from gateway import wire
 from gateway.credentials import refuse_in_url
+from gateway.results import to_json
 from serving.whole import JsonBytes
 
 Handler = Callable[[Scope, dict[str, Any]], Awaitable[Mapping[str, Any]]]
@@ -26,7 +26,7 @@ class Call:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         refuse_in_url(scope)
-        answer = orjson.dumps(await self._handle(scope, wire.read_object(await _body(receive))))
+        answer = to_json(await self._handle(scope, wire.read_object(await _body(receive))))
         await JsonBytes(answer)(scope, receive, send)
 
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 from urllib.parse import unquote_to_bytes
 
-import orjson
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -36,6 +35,7 @@ from gateway.models import Models
 from gateway.names import is_resource_id
 from gateway.plugin import Plugin
 from gateway.resources import MAX_FORM, Deleted, Resources, Upload
+from gateway.results import to_json
 from gateway.search import Search
 from gateway.users import User, Users
 from postgres.database import Database
@@ -323,7 +323,7 @@ def _resource_id(request: Request) -> str:
 
 
 def _json(body: Mapping[str, Any], status: int = 200) -> Response:
-    return Response(orjson.dumps(body), status, media_type="application/json")
+    return Response(to_json(body), status, media_type="application/json")
 
 
 def _deleted(is_confirmed: bool) -> Response:

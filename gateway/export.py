@@ -9,14 +9,12 @@ from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
 
-import orjson
-
 import contract
 from contract import format_time
 from gateway.names import resource_uri
 from gateway.plugin import Plugin
 from gateway.resources import shown
-from gateway.results import raw
+from gateway.results import raw, to_json
 from gateway.statements import load
 from gateway.users import User
 from postgres.database import Database
@@ -58,7 +56,7 @@ class Export:
         if self._missing:
             memories = "1 memory is" if self._missing == 1 else f"{self._missing} memories are"
             end |= {"missing": self._missing, "reason": f"{memories} missing: {self._reason}"}
-        yield orjson.dumps(end) + b"\n"
+        yield to_json(end) + b"\n"
 
     async def _wait_for_flushes(self) -> None:
         """Wait briefly for flushes that have responded but not yet dropped their messages.
@@ -134,4 +132,4 @@ class Export:
 
     def _line(self, kind: str, fields: dict[str, Any]) -> bytes:
         self._counts[kind] += 1
-        return orjson.dumps({"type": kind, **fields}) + b"\n"
+        return to_json({"type": kind, **fields}) + b"\n"

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, NamedTuple
+from types import NoneType
+from typing import Any
 from uuid import UUID
 
 import orjson
@@ -67,12 +68,8 @@ class Unwritten:
     embedding: list[float] | None = field(default=None, repr=False)
 
 
-class Found(NamedTuple):
-    """A memory that a search found; the id is text."""
-
-    id: str
-    text: str
-    score: float
+Found = tuple[str, str, float]
+"""A memory that a search found: its id, its text, its score."""
 
 
 class Plugin:
@@ -177,7 +174,7 @@ class Plugin:
         if await self._client.supports("list"):
             listed = self._client.list_memories([namespace], timeout=_WRITE_SECONDS)
             return {memory.id: memory.content async for memory in listed}, True
-        found = {UUID(memory.id): memory.text for memory in await self.newest([namespace])}
+        found = {UUID(memory_id): text for memory_id, text, _ in await self.newest([namespace])}
         missing = [one for one in ids if one not in found]
         if missing and await self._client.supports("get"):
             for one in missing:
@@ -293,7 +290,7 @@ class Plugin:
     async def _list_group(self, names: Sequence[str]) -> list[Found]:
         try:
             listed = self._client.list_memories(names)
-            return [Found(str(it.id), it.content, 0.0) async for it in listed]
+            return [(str(it.id), it.content, 0.0) async for it in listed]
         except BadRequest:
             if len(names) == 1:
                 raise
@@ -310,20 +307,20 @@ class Plugin:
 
 def read_found(body: bytes) -> list[Found]:
     """The memories in a response of the plugin; an unusual one is validated by the contract."""
-    try:
-        return [_found(it) for it in orjson.loads(body)["memories"]]
-    except (KeyError, TypeError, ValueError):
-        memories = read_answer(SearchResponse, body).memories
-    return [Found(str(it.id), it.content, it.score or 0.0) for it in memories]
-
-
-def _found(memory: dict[str, Any]) -> Found:
-    memory_id, text, score = memory["id"], memory["content"], memory.get("score")
-    if not _ID.fullmatch(memory_id) or type(text) is not str or "\x00" in text:
-        raise ValueError("not what a plugin usually answers")
-    if score is not None and type(score) is not float:
-        raise ValueError("not what a plugin usually answers")
-    return Found(memory_id, text, score or 0.0)
+    with suppress(KeyError, TypeError, ValueError):
+        rows = orjson.loads(body)["memories"]
+        ids = [it["id"] for it in rows]
+        texts = [it["content"] for it in rows]
+        scores = [it.get("score") for it in rows]
+        if (
+            all(map(_ID.fullmatch, ids))
+            and {str}.issuperset(map(type, texts))
+            and {float, NoneType}.issuperset(map(type, scores))
+            and rb"\u0000" not in body
+        ):
+            return list(zip(ids, texts, [it or 0.0 for it in scores], strict=True))
+    memories = read_answer(SearchResponse, body).memories
+    return [(str(it.id), it.content, it.score or 0.0) for it in memories]
 
 
 def _are_all_written(answer: bytes, memories: Sequence[Unwritten]) -> bool:

@@ -1,11 +1,16 @@
 """Memories as the API returns them."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
 
-from contract import format_time
 from gateway.names import resource_uri
+
+
+def to_json(body: Mapping[str, Any]) -> bytes:
+    """A response body; times are written in UTC, with `Z`."""
+    return orjson.dumps(body, option=orjson.OPT_UTC_Z)
 
 
 def result(
@@ -25,7 +30,9 @@ def result(
 
 def raw(row: Any) -> dict[str, Any]:
     """Everything else about a memory; never a key or a namespace."""
-    shown = {"type": row["type"], "created_at": format_time(row["created_at"])}
+    shown = {"type": row["type"], "created_at": row["created_at"]}
     if row["edited_at"] is not None:
-        shown["edited_at"] = format_time(row["edited_at"])
-    return {**shown, **orjson.loads(row["extra"] or "{}")}
+        shown["edited_at"] = row["edited_at"]
+    if row["extra"] is not None:
+        shown.update(orjson.loads(row["extra"]))
+    return shown

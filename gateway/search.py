@@ -1,8 +1,9 @@
 """`POST /memories/search`: the best memories in the requested scopes, ranked together."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from hmac import compare_digest
 from typing import Any, NamedTuple
 
@@ -27,16 +28,6 @@ _QUERY_BEGIN = 600
 _QUERY_END = 200
 _WORD = re.compile(r"\w+")
 _PART_OF_WORD = 0.5
-
-
-class _Ranked(NamedTuple):
-    """A memory that was found; the first fields are its rank: best, newest, lowest id."""
-
-    minus_score: float
-    minus_created_at: float
-    id: str
-    text: str
-    row: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,25 +114,23 @@ class Search:
     async def _describe(self, asked: _Question, found: list[Found]) -> list[dict[str, Any]]:
         """The best memories as results. Those that were deleted are dropped here."""
         given = asked.given
-        described = await self._lookups.take_part(_Lookup(given.user_id, [it.id for it in found]))
+        ids = [memory_id for memory_id, _, _ in found]
+        described = await self._lookups.take_part(_Lookup(given.user_id, ids))
         if described is None or not compare_digest(described.key_sha256, given.key_sha256):
             raise Unauthorized
         if asked.is_guess and described.scope_version != asked.namespaces.version:
             raise _Outdated
         known = described.rows
         chat, scopes = asked.scope.chat, asked.request.scope
-        by_text: dict[str, _Ranked] = {}
-        for it in found:
-            row = known.get(it.id)
-            if row is None:
-                continue
-            this = _Ranked(-it.score, -row["created_at"].timestamp(), it.id, it.text, row)
-            other = by_text.setdefault(it.text, this)
-            if other is not this and _is_shown_first(this, other, scopes, chat):
-                by_text[it.text] = this
+
+        def scope_of(memory_id: str) -> ScopeName:
+            return narrowest(known[memory_id], scopes, chat)
+
+        ranked = _ranked([it for it in found if it[0] in known], known)
+        shown = _without_repeats(ranked, scope_of)[: asked.request.top_k]
         return [
-            result(it.row, it.text, score=-it.minus_score, scope=narrowest(it.row, scopes, chat))
-            for it in sorted(by_text.values(), key=_rank)[: asked.request.top_k]
+            result(known[memory_id], text, score=score, scope=scope_of(memory_id))
+            for memory_id, text, score in shown
         ]
 
     async def _look_up(self, searches: list[_Lookup]) -> list[_Described | None]:
@@ -158,18 +147,29 @@ class Search:
         return [described.get(user_id) for user_id, _ in searches]
 
 
-def _rank(it: _Ranked) -> tuple[float, float, str]:
-    return it[:3]
+def _ranked(found: list[Found], known: dict[str, Any]) -> list[Found]:
+    """Best first, then newest, then lowest id."""
+
+    def rank(it: Found) -> tuple[float, datetime]:
+        memory_id, _, score = it
+        return score, known[memory_id]["created_at"]
+
+    return sorted(sorted(found), key=rank, reverse=True)
 
 
-def _is_shown_first(one: _Ranked, other: _Ranked, scopes: Iterable[str], chat: str | None) -> bool:
-    """Of memories with the same text and score, the one in the narrowest scope is shown."""
+def _without_repeats(ranked: list[Found], scope_of: Callable[[str], ScopeName]) -> list[Found]:
+    """Of memories with the same text, the best; if equal, the one in the narrowest scope."""
+    if len({text for _, text, _ in ranked}) == len(ranked):
+        return ranked
 
-    def key(it: _Ranked) -> tuple[float, int, tuple[float, float, str]]:
-        distance = NARROWEST_FIRST.index(narrowest(it.row, scopes, chat))
-        return it.minus_score, distance, _rank(it)
+    def preference(it: Found) -> tuple[float, int]:
+        memory_id, _, score = it
+        return -score, NARROWEST_FIRST.index(scope_of(memory_id))
 
-    return key(one) < key(other)
+    shown: dict[str, Found] = {}
+    for it in sorted(ranked, key=preference):
+        shown.setdefault(it[1], it)
+    return [it for it in ranked if shown[it[1]] is it]
 
 
 def narrowest(row: Any, scopes: Iterable[str], chat: str | None) -> ScopeName:
@@ -195,13 +195,13 @@ def rank_by_words(memories: Iterable[Found], query: str) -> list[Found]:
     """For a plugin without text search: memories that share words with the query."""
     words = set(_WORD.findall(query.casefold()))
     found = []
-    for memory in memories:
-        text = memory.text.casefold()
-        shared = words & set(_WORD.findall(text))
+    for memory_id, text, _ in memories:
+        folded = text.casefold()
+        shared = words & set(_WORD.findall(folded))
         score = len(shared) / len(words) if words else 0.0
         # Scripts without spaces, and queries without words. A whole word counts for more.
-        if not score and query.casefold() in text:
+        if not score and query.casefold() in folded:
             score = _PART_OF_WORD / max(1, len(words))
         if score:
-            found.append(memory._replace(score=score))
+            found.append((memory_id, text, score))
     return found

@@ -375,3 +375,61 @@ async def test_https_works_with_a_certificate_that_is_trusted_and_with_no_other(
         client = HttpTransport(Address.parse(url))
         assert (await get(client)).body == b"ok"
         await client.aclose()
+
+
+class Slow(Server):
+    """Answers after as many seconds as the path of the request says, or never."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lost = asyncio.Event()
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            while True:
+                path = (await read_request(reader)).split()[1]
+                if path == b"/base/never":
+                    await reader.readexactly(1)
+                await asyncio.sleep(float(path.removeprefix(b"/base/")))
+                writer.write(OK)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            self.lost.set()
+        finally:
+            writer.close()
+
+
+async def within(client: HttpTransport, seconds: float, path: str) -> bytes:
+    deadline = asyncio.get_running_loop().time() + seconds
+    return (await client.request("GET", path, {}, deadline=deadline)).body
+
+
+@pytest.mark.parametrize("seconds", [0.1, -1])
+async def test_a_deadline_is_kept_after_a_request_with_a_later_one(seconds: float) -> None:
+    server = Slow()
+    async with client_of(server) as client:
+        assert await within(client, 60, "/0") == b"ok"
+        with pytest.raises(TimeoutError):
+            await within(client, seconds, "/never")
+        await server.lost.wait()
+    assert server.connections == 1
+
+
+async def test_a_request_is_not_cut_off_at_the_deadline_of_the_one_before() -> None:
+    server = Slow()
+    async with client_of(server) as client:
+        assert await within(client, 0.3, "/0") == b"ok"
+        assert await within(client, 60, "/0.6") == b"ok"
+        with pytest.raises(TimeoutError):
+            await within(client, 0.1, "/never")
+        await server.lost.wait()
+    assert server.connections == 1
+
+
+async def test_the_deadline_includes_the_wait_for_a_connection() -> None:
+    async with client_of(Slow(), max_connections=1) as client:
+        first = asyncio.create_task(within(client, 60, "/0.5"))
+        await asyncio.sleep(0.1)
+        with pytest.raises(TimeoutError):
+            await within(client, 0.1, "/0")
+        assert await first == b"ok"
