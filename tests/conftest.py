@@ -10,7 +10,6 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -21,6 +20,7 @@ from hypothesis import HealthCheck, settings
 
 from plugin_postgres.schema import SCHEMA
 from postgres.embedded import embedded_postgres
+from tests.in_memory import in_memory
 from tests.waiting import SECONDS
 
 # The duration of an example says more about the machine than about the code.
@@ -39,13 +39,9 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # Otherwise each of them looks for plugins of pydantic in all packages that are installed.
 os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
-# As in pyproject.toml, for the runs of pytest that tests start elsewhere.
+# As in pyproject.toml, for the runs of pytest that tests start elsewhere. They load the plugin of
+# schemathesis, because all who use the harness do.
 os.environ["PYTEST_ADDOPTS"] = "-p no:langsmith_plugin"
-
-
-_MEMORY = "/dev/shm"
-# Several test processes may have one each.
-_ROOM_BYTES = 4 * 2**30
 
 
 def pytest_collection_finish() -> None:
@@ -110,23 +106,11 @@ def _certificates_read_once() -> Iterator[None]:
         yield
 
 
-def _in_memory() -> str | None:
-    """Where files are kept in memory, if there is room: None if not.
-
-    A database has hundreds of files. On a disk, creating and deleting them for each test takes
-    longer than most tests do.
-    """
-    with suppress(OSError):
-        if os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free >= _ROOM_BYTES:
-            return _MEMORY
-    return None
-
-
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[str]:
     """The URL of this test process's own PostgreSQL server."""
     # A short path, because that of a unix socket may have only about 100 bytes.
-    data_dir = Path(tempfile.mkdtemp(prefix="mp-pg-", dir=_in_memory()))
+    data_dir = Path(tempfile.mkdtemp(prefix="mp-pg-", dir=in_memory()))
     # Nothing here has to survive a crash; the fault tests run servers with fsync on. The log
     # would take up to a gigabyte.
     options = {"fsync": "off", "max_connections": "200", "max_wal_size": "256MB"}

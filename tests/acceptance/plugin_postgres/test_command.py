@@ -27,6 +27,7 @@ from contract import (
     Unavailable,
 )
 from tests.acceptance.command import Running, ended, running, told
+from tests.in_memory import in_memory
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
@@ -36,7 +37,9 @@ A = "workspace:a"
 
 @pytest.fixture
 def directory() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="mp-cmd-", ignore_cleanup_errors=True) as made:
+    with tempfile.TemporaryDirectory(
+        prefix="mp-cmd-", dir=in_memory(), ignore_cleanup_errors=True
+    ) as made:
         yield Path(made)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import asyncpg
 import psutil
 
+from tests.in_memory import in_memory
 from tests.waiting import SECONDS, until
 
 FAST = {"fsync": "off"}
@@ -21,7 +22,7 @@ FAST = {"fsync": "off"}
 @contextmanager
 def new_directory() -> Iterator[Path]:
     """A path for a data directory that does not exist yet."""
-    with tempfile.TemporaryDirectory(prefix="mp-embedded-") as made:
+    with tempfile.TemporaryDirectory(prefix="mp-embedded-", dir=in_memory()) as made:
         yield Path(made) / "data"
 
 
