@@ -33,13 +33,13 @@ from language.run_ons import has_second_clause
 from language.stances import (
     FIRST_PERSON,
     FIRST_PERSON_START,
+    SECOND_PERSON,
     SECOND_PERSON_START,
     VERBS,
     Category,
     Polarity,
     Verb,
     find_verb,
-    second_person,
 )
 from language.standing import (
     DENIAL,
@@ -164,7 +164,7 @@ def _facts_of(
 
 def _statement(page: Page, start: int, speaker: Speaker) -> _Statement | None:
     masked = page.masked
-    pattern = FIRST_PERSON if speaker == "user" else second_person()
+    pattern = FIRST_PERSON if speaker == "user" else SECOND_PERSON
     if verb := find_verb(pattern, masked, start):
         is_action = verb[0].category == "pattern" or masked.endswith((" to", " rather"), 0, verb[1])
         found = find_object(masked, verb[1], is_action=is_action)

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from functools import cache
 from typing import Literal
 
 Category = Literal["preference", "decision", "pattern"]
@@ -166,16 +165,11 @@ FIRST_PERSON = _pattern(
     will=rf"(?:i'?ll|i{_}will|we'll|we{_}will)",
     would=rf"(?:i'?d|i{_}would|we'd|we{_}would)",
 )
-
-
-@cache
-def second_person() -> re.Pattern[str]:
-    """Compiled when first used, because it takes long and the gateway never uses it."""
-    return _pattern(
-        subject="you",
-        am=rf"(?:you'?re|you{_}are)",
-        arent=rf"(?:you{_}aren'?t)",
-        have=rf"(?:you'?ve|you{_}have)",
-        will=rf"(?:you'?ll|you{_}will)",
-        would=rf"(?:you'?d|you{_}would)",
-    )
+SECOND_PERSON = _pattern(
+    subject="you",
+    am=rf"(?:you'?re|you{_}are)",
+    arent=rf"(?:you{_}aren'?t)",
+    have=rf"(?:you'?ve|you{_}have)",
+    will=rf"(?:you'?ll|you{_}will)",
+    would=rf"(?:you'?d|you{_}would)",
+)
