@@ -55,8 +55,8 @@ _STEP = re.compile(
     r"(?i)\Athe\s+wrong\b|\band\s+\w{3,}ed\Z|\A(?:all|everything|some|the|a|an)?\s*(?:text|lines|rows|cells|files?|area|entry|item"
     r"|option\s+\w{1,3}|checkbox)\b.*\b(?:and|then)\b"
     r"|\band\s+(?:then\s+)?(?:press|click|hit|tap|copi|past|delet|sav|submitt|confirm|got\b|ran\b)\w*"
-    r"|\s>\s|\b(?:on|in|from)\s+(?:the|a|that|this)\s+(?:\w+\s+)?(?:form|menu|list|options|drop-?down|dialog|popup"
-    r"|toolbar|context\s+menu)\b"
+    r"|\s>\s|[a-z]\s+then\s+[A-Z]|\b(?:on|in|from)\s+(?:the|a|that|this|my)\s+(?:\w+\s+){0,2}(?:form|menu|list"
+    r"|options|drop-?down|dialog|popup|toolbar|widget|page|app|settings|checkout|wizard|installer)\b"
 )
 # The label of a button or menu: `I selected "Export"`, `I chose 'Save all'`.
 _LABEL = re.compile(r"[\"'“‘`][^\"'“”‘’`]*[\"'”’`]")
@@ -95,14 +95,16 @@ _IDIOM = re.compile(
 )
 # What a company does for anybody: `We usually respond within 24 hours`.
 _FOR_CUSTOMERS = re.compile(
-    r"(?i)\A(?:need|reply|respond|recommend|suggest|advise|strive|reserve|value|aim\s+to|encourage|offer)\b"
-    r"|\b(?:customers?|clients?|guests|visitors|applicants|your?|orders|refunds|inquiries|enquiries"
+    r"(?i)\A(?:need|reply|respond|recommend|suggest|advise|strive|reserve|value|aim\s+to|encourage|offer"
+    r"|charge|accept)\b"
+    r"|\b(?:customers?|clients?|guests|visitors|applicants|candidates|your?|orders|refunds|inquiries|enquiries"
     r"|(?:business|working)\s+days?)\b|\A(?:answer|get\s+back|ship|deliver)\b.*\bwithin\b"
 )
 # `I switched to airplane mode`: for a while.
 _BRIEFLY = re.compile(
     r"(?i)(?:(?:air)?plane|flight|safe|silent|edit|full-?\s?screen|landscape|portrait|incognito|private"
-    r"|guest|admin)(?:\s+(?:mode|view|account|window))?(?:\s+and\b.*)?\Z|root\b|.*\band\s+back\b"
+    r"|guest|admin)(?:\s+(?:mode|view|account|window))?(?:\s+and\b.*)?\Z|(?:root|wi-?fi|mobile\s+data)\b"
+    r"|.*\band\s+back\b|(?:my|the|another|a)\s+(?:\w+\s+)?(?:account|network|profile|connection)\Z"
 )
 # Courtesies: `I'm always happy to help`.
 _COURTESY = re.compile(
@@ -149,8 +151,9 @@ def _is_told(about: str) -> bool:
 
 # What a choice in a program led to: `[I chose Advanced] but nothing happened`.
 _CAME_OF_IT = re.compile(
-    r"(?i),?\s*(?:and|but)\s+now\s+(?!i\b|we\b)|,?\s*(?:(?:and|but|then|so|now|still)\s+){0,3}(?:it|nothing|the\s+(?:\w+\s+)?(?:app|file|page|screen|window|program"
-    r"|dialog|text|menu|tool|button|site))\s+(?:(?:just|still|then|now|has|is|keeps?|suddenly)\s+)*"
+    r"(?i),?\s*(?:and|but)\s+(?:now\s+(?!i\b|we\b)|it\s+(?:said|says|shows?|resets?|gives?|asks?|opens?|works)\b)"
+    r"|,?\s*(?:(?:and|but|then|so|now|still)\s+){0,3}"
+    r"(?:it|nothing|the\s+(?:\w+\s+)?(?:app|file|page|screen|window|program|dialog|text|menu|tool|button|site))\s+(?:(?:just|still|then|now|has|is|keeps?|suddenly)\s+)*"
     r"(?:happen|froze|crash|fail|hang|hung|error|broke|stopped\b|stuck|does(?:n't|\s+not)|did(?:n't"
     r"|\s+not)|wo(?:n't|uld\s+not)|disappear|vanish|clos|load|changed|greyed|blank)"
 )
@@ -201,12 +204,14 @@ def is_another_verb(verb: Verb, said: str, about: str) -> bool:
         if _STANCE.match(about) or _FAILURE.match(about):
             return True
         return said.startswith("we") and _FOR_CUSTOMERS.search(about) is not None
+    if verb.category == "preference" and said.startswith("we") and _FOR_CUSTOMERS.search(about):
+        return True
     if said.endswith("rather") and first == "die":
         return True
     if said.endswith("stand"):
         return first in ("up", "here", "there", "still", "in", "on", "by", "behind", "straight")
     if said.endswith(("went with", "going with", "gone with", "go with")):
-        return is_company(about)
+        return is_company(about) or _STEP.search(about) is not None
     if said.endswith((" use", "using")):
         raw = about.split(None, 1)[0]
         if _ERRAND.match(about) or raw in ("as", "for", "in", "to", "when", "by", "until", "on"):

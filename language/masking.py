@@ -22,14 +22,20 @@ _SINGLE_QUOTED = re.compile(
 _OPENING = re.compile(r"(?:^|(?<=[\s(\[{:,—–-]))\"(?=\S)|“|«|„|「|『")
 _CLOSING = {'"': '"', "“": "”", "«": "»", "„": "“”", "「": "」", "『": "』"}
 
-_INLINE_COMMENT = re.compile(r"/\*[^*\n]{0,400}\*/[^\n]*")
+_INLINE_COMMENT = re.compile(r"/\*[^*\n]{0,400}\*/[^\n]*|<!--[^<\n]{0,400}-->")
+_AFTER_CODE = re.compile(r"^[^\n#]{0,200}[;)}][ \t]{1,8}(?:#|//)[ \t][^\n]*", re.MULTILINE)
+_LOG_LINE = re.compile(
+    r"^[^\n]{0,60}?\b(?:INFO|DEBUG|TRACE|WARN|ERROR|FATAL)(?::|\]| [\[\w]| {2})[^\n]*", re.MULTILINE
+)
 # A command and what it printed.
-_SHELL = re.compile(r"^\$ [a-z][^\n]*(?:\n(?![ \t\r]*\n)[^\n]*)*", re.MULTILINE)
+_SHELL = re.compile(r"^(?:\$ [a-z]|>>> )[^\n]*(?:\n(?![ \t\r]*\n)[^\n]*)*", re.MULTILINE)
 _UNCHECKED = re.compile(r"^[ \t]*(?:[-*+][ \t]+)?\[ \][^\n]*", re.MULTILINE)
+_LOG_LEVELS = ("INFO", "DEBUG", "TRACE", "WARN", "ERROR", "FATAL")
 # A pasted e-mail, to the end of the text.
 _MAIL = re.compile(
     r"^[ \t]*(?:[-_]{3,}[ \t]*(?:Forwarded|Original)[ \t]+message\b"
     r"|On\s[^\n]{5,150}\swrote:[ \t]*(?=\n)"
+    r"|Subject:[^\n]*\n[ \t]*\n"
     r"|From:[^\n]*\n(?:Sent|Date|To|Subject|Cc|Reply-To):)[^\n]*(?:\n[^\n]*)*",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -164,6 +170,8 @@ def mask(text: str) -> str:
     masked = _mask_fences(text) if "```" in text or "~~~" in text else text
     if '"""' in masked:
         masked = _TRIPLE_QUOTED.sub(_hidden, masked)
+    if "$ " in masked or ">>> " in masked:
+        masked = _SHELL.sub(_lines, masked)
     if ">" in masked:
         masked = _QUOTED_LINES.sub(_lines, masked)
     masked = _INDENTED.sub(_lines, masked)
@@ -171,12 +179,13 @@ def mask(text: str) -> str:
         masked = _MAIL.sub(_lines, masked)
     if "[ ]" in masked:
         masked = _UNCHECKED.sub(_lines, masked)
-    if "$ " in masked:
-        masked = _SHELL.sub(_lines, masked)
-    if "*/" in masked:
+    if "*/" in masked or "-->" in masked:
         masked = _INLINE_COMMENT.sub(_hidden, masked)
     if "//" in masked or "#" in masked or "--" in masked:
+        masked = _AFTER_CODE.sub(_lines, masked)
         masked = _COMMENTS_ABOVE.sub(_comment_hidden, _COMMENTS.sub(_lines, masked))
+    if any(word in masked for word in _LOG_LEVELS):
+        masked = _LOG_LINE.sub(_lines, masked)
     lower = masked.lower()
     if any(word in lower for word in _ROLE_WORDS):
         masked = _ROLE.sub(_lines, masked)

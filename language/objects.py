@@ -277,7 +277,7 @@ _EMPTY = re.compile(
         (?:\s+(?:too|better|more|most|best|all|a\ lot|so\ much|very\ much|much|now|as\ well|here
         |there|guys|both|either|anymore|at\ all
         |one|ones|then|instead|for\ now|this\ way|that\ way|again|yet|today|already|too\ much
-        |really|alone))*
+        |really|alone|equally))*
       | (?:it|them|him)\b(?!\s+(?:when|if|that)\s+(?!you\b|it\b|this\b|that\b)).*
       | (?:this|these|those)\b.*
       | that(?:'s)?(?:\s+(?:{_THINGS}|kind|sort|stuff|a\ lot|too|better|more|very\ much
@@ -293,7 +293,10 @@ _EMPTY = re.compile(
       | (?:both|all|any|some|neither|either|these|those)\s+(?:{_THINGS}) | all\s+of\s+the\s+above
       | (?:some|any|every)thing\s+(?:(?:a\ (?:bit|little)|slightly|much|way|even)\s+)?
         (?:else|different|similar|(?:more|less)\s+\w+|simpler|\w+[dghklmnprtw]er)
-      | the\s+\w+\s+of\s+(?:the\s+)?(?:two|three|four|lot|bunch) | things|stuff
+      | (?:to\s+)?(?:have|take|use|get|keep)\s+the\s+(?:{_ORDINALS})
+      | .*\sfrom\s+(?:before|yesterday|earlier|above)
+      | the\s+(?:\w+\s+and\s+)?\d*(?:st|nd|rd|th)\s+ones?
+      | the\s+(?:\w+\s+){{1,2}}of\s+(?:the\s+)?(?:two|three|four|lot|bunch) | things|stuff
       | do\s+(?:both|either|neither|all|nothing|the\ same)
       | the\s+following\b.* | .*\sto\s+\w+\s+(?:it|them|this|that)
       | an?\s+\w+\s+(?:{_THINGS})\s+here
@@ -308,7 +311,7 @@ _EMPTY = re.compile(
       | (?:any\s+|either\s+)?(?:one|either)\s+(?:(?:over|to|above|than|more\s+than|as\s+much\s+as
       |or)\s+(?:the\s+other|another)|of\s+the\s+(?:two|three|options)|better\s+than\s+the\s+other)\b.*
       | (?:myself|ourselves)\s+(?:for|when|because)\b.*
-      | your\b.* | you(?!\s+to\b).*
+      | (?:your|ur)\b.* | you(?!\s+to\b).*
       | the\s+(?:\w+\s+)?(?:{_ORDINALS})(?:\s+(?:{_THINGS}))?(?:\s+(?:better|best|more|most
       |instead|for\ now|too|please))?
       | the\s+(?:\w+\s+)?(?:{_THINGS})(?:\s+(?:better|best|more|most|instead|for\ now|too
@@ -324,7 +327,7 @@ _EMPTY = re.compile(
       | (?:to\s+)?(?!(?:keep|make|play|take|call|find)(?:ing)?\b)\w+\s+(?:it|them|him)\b
         (?!\s+(?:when|if)\b).*
       | (?:option|choice|number|variant|version|plan|answer|solution|approach)\s+(?:\#?\w{{1,2}}
-      |one|two|three|four)
+      |one|two|three|four)(?:\s+(?:best|better|more|most|in\s+.*))?
       | \w+ing\s+(?:it|this|that|these|those|so|them)
       | (?:to\s+)?(?:say|tell|answer|comment|discuss|believe)(?:\s+(?:it|that|this|so))?
       | \#?\d{{1,2}} | [a-d] | (?:the\s+)?(?:above|below|following|rest|change|changes|idea|plan

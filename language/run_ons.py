@@ -19,24 +19,27 @@ _STATEMENT = (
 _ADDRESS = (
     r"(?:"
     r"(?:how|what|why|where|which)\s+(?:do|does|did|can|could|should|would|is|are|about)\s+"
-    r"(?:i|you|u|we|it|the|your)\b|what\s+(?:\w+\s+){1,2}(?:would|should|could|do|does)\s"
-    r"|is\s+(?:there\b|(?:that|it|this)\s+(?:enough|ok|okay|normal|weird|bad|good|fine|healthy|possible|too))"
+    r"(?:i|you|u|we|it|the|your)\b|what\s+am\s+i\b|which\s+one\b|got\s+any\b"
+    r"|what\s+(?:\w+\s+){1,2}(?:would|should|could|do|does)\s"
+    r"|is\s+there\b|(?:is|was)\s+(?:that|it|this)\s+(?:enough|ok|okay|normal|weird|bad|good|fine|dumb"
+    r"|stupid|healthy|possible|too)\b"
     r"|(?:can|could|would|will|do)\s+(?:you|u)\s+\w|(?:should|can|could|shall)\s+i\s+\w"
     r"|any\s+(?:ideas?|tips?|suggestions?|advice|recommendations?|recs|thoughts)\b)"
     r"|(?<!say\s)(?<!saying\s)(?:idk|dunno|btw|thx|thanks|thank\s+you|anyways?|lol|lmao|ngl|fwiw|tbh"
     r"|imo|imho|pls|plz|please)\s+\w"
 )
-_NEXT_CLAUSE = re.compile(rf"(?i)\s(?=[abcdfhilmnpstw])(?:{_STATEMENT}|{_ADDRESS})")
+_NEXT_CLAUSE = re.compile(rf"(?i)\s(?=[abcdfghilmnpstw])(?:{_STATEMENT}|{_ADDRESS})")
 # A clause that could also describe the noun before it: `the bread I usually buy`. Who writes `i` in
 # lower case seldom ends a clause with a mark.
 _MAYBE_CLAUSE = re.compile(
-    r"\s(?=[iwIWuyentm])(?:(?:i|we)\s+(?:never|always|usually|rarely|often|mostly|mainly|normally"
+    r"\s(?=[iwIWuyentmbg])(?:been\s+\w+ing\b|got\s+(?:it|them|one|mine)\b|(?:i|we)\s+(?:never|always|usually|rarely|often|mostly|mainly|normally"
     r"|typically|generally|sometimes|only|also|just|can'?t|don'?t|do|am|was|have|had|need|want|think"
-    r"|live|work|use|get|eat|drink|go|know|wish|hope|guess|should|could|will)\b"
+    r"|live|work|use|get|eat|drink|go|know|wish|hope|guess|should|could|will"
+    r"|went|got|tried|bought|started|moved|grew)\b"
     r"|(?:I|We)\s+(?:never|always|usually|rarely)\s+\w+\s+(?!(?:in|on|at|for|with|from|when|to)\b)\w"
     r"|(?:you|u)\s+(?:can|could|know|get|never|always|don'?t|have|need)\b"
     r"|(?:every(?:one|body)|nobody|they)\s+(?:says?|thinks?|knows?|are|hates?|loves?|likes?|keep|make)\b"
-    r"|my\s+\w+\s+(?:is|are|was|can|can'?t|cannot|does|doesn'?t|says?|hates?|loves?|thinks?|won'?t)\b"
+    r"|my\s+\w+\s+(?:never|always|gets?|is|are|was|can|can'?t|cannot|does|doesn'?t|says?|hates?|loves?|thinks?|won'?t)\b"
     r"|it(?:'?s|\s+(?:is|was|keeps?|makes?|helps?|feels?|tastes?|gives?|takes?|hurts?|just|always))"
     r"\s)"
 )

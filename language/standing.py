@@ -54,7 +54,7 @@ _GOVERNED = re.compile(
     r"\s+(?:say|admit|add|mention|confess|note|confirm|tell\s+you)"
     r"|(?:it|that)(?:'s|\s+is)\s+(?:also\s+)?(?:true|a\s+fact|no\s+secret|clear|obvious"
     r"|worth\s+(?:noting|mentioning|knowing))"
-    r"|if\s+(?:at\s+all\s+)?possible|you\s+ask(?:ed)?|tl;?\s?dr|long\s+story\s+short|(?:\w+ly|funny|strange|sure|fair|odd|true)\s+enough|what\s+can\s+i\s+say|all\s+in\s+all|all\s+things\s+considered"
+    r"|if\s+(?:at\s+all\s+)?possible|you\s+ask(?:ed)?|tl;?\s?dr|long\s+story\s+short|(?:\w+ly|funny|strange|sure|fair|odd|true)\s+enough|what\s+can\s+i\s+say|all\s+in\s+all|\w+ly\s+speaking|all\s+things\s+considered"
     r"|the\s+(?:very\s+)?(?:next|other|following|same)\s+(?:day|week|month|year|morning|evening|night)"
     r"|(?:speaking|talking)\s+(?:of|about)\s+(?!the\b|an?\b|my\b|our\b|people\b|things\b)\w+"
     r"|i\s+(?:forgot\s+to|wanted\s+to|want\s+to)\s+(?:say|mention|add|tell\s+you)"
@@ -264,6 +264,7 @@ _GENERAL = re.compile(
     r"|science|learning|philosophy|psychology|medicine|law|english|german|french|spanish)\b"
     r"|\bin\s+(?:this|the\s+(?:next|following|previous|last))\s+(?:tutorial|chapter|section|post|article"
     r"|video|lesson|guide|example|paper|course|episode|part|module|step|proof|lecture|exercise)\b"
+    r"|\bin\s+the\s+(?:code|example|snippet|figure|diagram|text|proof)\b|\bfor\s+(?:simplicity|brevity)\b"
     r"|\bin\s+(?:an?\b|what\s+follows)|\bwe\s+all\b"
     r"|\bas\s+(?:humans?|people|a\s+(?:society|species|culture)|humanity|consumers|citizens)\b"
 )

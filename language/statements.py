@@ -186,6 +186,8 @@ _ABOUT_ME = re.compile(
     | (?:i|we)(?:'?ve|{_}have)?{_}{_ADVERBS}(?:moved|relocated)
         {_}(?:from{_}{_CAPITAL}[^.!?;,\n]{{1,40}}?{_})?to(?!{_}(?:strike|the{_}(?!{_AREAS})|another
     |this|that|using|step|section|phase|line|page|chapter|level|row|column|slide|stage|part)\b)
+    | (?:i|we)(?:'?ve|{_}have)?{_}{_ADVERBS}started{_}working{_}
+        (?:(?:at|for)(?={_NAMED})|as(?={_}an?\b))
     | i{_}(?:was{_}born|grew{_}up){_}in
     | (?:i|we){_}{_ADVERBS}come{_}from(?={_NAMED})
     | (?:{_AM}|i|we){_}(?:(?!(?:{_UNREAL})\b)[\w',-]+{_}){{1,9}}?and{_}{_ADVERBS}(?:{_LIVE}|{_WORK})
