@@ -1,6 +1,7 @@
 """`POST /memories/search`: the best memories in the requested scopes, ranked together."""
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -139,11 +140,14 @@ class Search:
         ids = {it for _, found in searches for it in found}
         rows = await self._database.fetch(load("describe_memories"), list(users), list(ids))
         described: dict[str, _Described] = {}
+        known: defaultdict[int, dict[str, Any]] = defaultdict(dict)
         for row in rows:
-            user_id = row["user_id"]
-            if user_id not in described:
-                described[user_id] = _Described(row["key_sha256"], row["scope_version"], {})
-            described[user_id].rows[row["id"]] = row
+            owner, memory_id = row["owner"], row["id"]
+            if memory_id is not None:
+                known[owner][memory_id] = row
+            else:
+                key, version = row["key_sha256"], row["scope_version"]
+                described[row["user_id"]] = _Described(key, version, known[owner])
         return [described.get(user_id) for user_id, _ in searches]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from contract import CAPABILITIES, Capability, Extension
+from gateway.plugin import Found, Plugin
 from tests.integration.gateway import people
 from tests.integration.gateway.people import Gateway, Person, checked, message, turn
 from tests.integration.gateway.plugin import Switchboard, switchboard
@@ -320,3 +321,23 @@ async def test_searches_at_the_same_time_get_their_own_memories(ann: Person, bob
             assert sorted(texts) == [
                 f"User: tea of {name} {number}\nAssistant: Noted." for number in range(3)
             ]
+
+
+async def test_what_a_plugin_finds_of_another_user_is_not_shown(
+    ann: Person, bob: Person, plugin: Switchboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for person in (ann, bob):
+        await person.add("chat:1", *turn(f"tea of {person.user_id}"))
+        await person.flush("chat:1")
+    spaces = plugin.spaces(ann.user_id) + plugin.spaces(bob.user_id)
+    everything = [(str(row.id), row.content, 1.0) for it in spaces for row in it.rows.values()]
+    assert len(everything) == 2
+
+    async def search(*_: object) -> list[Found]:
+        return everything
+
+    monkeypatch.setattr(Plugin, "search", search)
+    together = await asyncio.gather(ann.texts("tea"), bob.texts("tea"))
+    for person, texts in zip((ann, bob), together, strict=True):
+        [text] = texts
+        assert person.user_id in text
