@@ -246,6 +246,21 @@ HOSTILE = [
     ", ",
     "I",
     "’",
+    # Sentences that run on, mails, chats and comments.
+    "i love a i never ",
+    "i usually a it is ",
+    "i prefer a the b my c is ",
+    "i like a how do i ",
+    "my favorite band's ",
+    "From: a\nTo: ",
+    "----- Forwarded message ",
+    "# I like a\n",
+    "# a\nimport ",
+    "[10:32] ben: ",
+    "10:32 - - ",
+    "let's say i ",
+    "suppose i ",
+    "I chose 'a' but it ",
 ]
 
 
