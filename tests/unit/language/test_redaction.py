@@ -25,7 +25,7 @@ def test_the_tables_are_large_enough() -> None:
 
 
 def assert_redacted(expected: Iterable[tuple[str, tuple[str, int]]]) -> None:
-    """Each text becomes the one that is expected, with so many secrets replaced."""
+    """Each text becomes the one that is expected, with the expected number of secrets replaced."""
     wrong = [(text, it, redact(text)) for text, it in expected if redact(text) != it]
     assert not wrong, report(wrong)
 
