@@ -50,6 +50,11 @@ class Question(NamedTuple):
     is_only_function: bool
     is_question: bool
 
+    @property
+    def begun_only(self) -> str | None:
+        """Template: like `begun`, without the last word itself, which has a lookup of its own."""
+        return None if self.begun is None else f"{self.begun} & !{self.terms[self.last_term]}"
+
 
 def understand(reading: Reading) -> Question:
     """Take a query apart."""

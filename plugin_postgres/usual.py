@@ -132,36 +132,28 @@ def _some(
     """The arguments of search_some."""
     templates = [question.terms[place] for place in looked_up]
     counts = [question.factors[place] for place in looked_up]
-    begun = word = clue = shorter = None
-    if question.begun is not None:
+    begun = word = shorter = None
+    if question.begun_only is not None:
         last = question.last_term
-        templates.append(question.begun)
+        templates.append(question.begun_only)
         counts.append(BEGUN * question.factors[last])
         begun, word = len(templates), looked_up.index(last) + 1
-        clue = f"{in_memory(question.begun)} & !{in_memory(question.terms[last])}"
         shorter = f"({question.shorter}){filter_}" if question.shorter else None
-    clues = [in_memory(template) for template in templates]
-    if clue is not None:
-        clues[-1] = clue
     every = None
     if 2 <= len(question.terms) <= FEW_TERMS:
         every = " & ".join(question.terms) + filter_
-    free = MOST_CROWDED - len(crowded)
     return [
         question.phrase,
         question.literal,
         question.is_question,
         text_array([keys.lookups(template + filter_, marks)[0] for template in templates]),
-        text_array(clues),
+        text_array([in_memory(template) for template in templates]),
         number_array(counts),
         CROWDED,
         begun,
         word,
-        clue,
-        *crowded,
-        *[None] * free,
-        *weights,
-        *[0.0] * free,
+        text_array(crowded),
+        number_array(weights),
         sum(weights),
         every,
         max(WITH_ALL, limit),

@@ -26,7 +26,7 @@ _WITH_ONE_OF_A_PART = 40
 _CROWDED_SHARE = 8
 # How many times the limit the list of word matches has that is fused with embeddings.
 _FUSED = 6
-_VECTOR = "$28"
+_VECTOR = "$27"
 # A memory that scores less than this share of the best is left out.
 _LEAST_SHARE = 0.2
 
@@ -298,13 +298,13 @@ class WordSearch:
         factors = list(question.factors)
         templates = [(place + 1, terms[place]) for place in plan.looked_up]
         begun = word = None
-        if beginnings and question.begun is not None:
+        if beginnings and question.begun_only is not None:
             last = question.last_term
-            clues.append(f"{in_memory(question.begun)} & !{clues[last]}")
+            clues.append(in_memory(question.begun_only))
             factors.append(BEGUN * factors[last])
             begun, word = len(clues), last + 1
             if plan.begun < CROWDED:
-                templates.append((begun, question.begun))
+                templates.append((begun, question.begun_only))
         lookups: list[str] = []
         of_clue: list[int] = []
         for clue, template in templates:
@@ -357,7 +357,6 @@ class WordSearch:
             (question.folded or None) if is_part else None,
             question.is_only_function,
             len(self._namespaces),
-            None if begun is None else clues[-1],
         ]
 
 

@@ -2,8 +2,8 @@
 -- family instead of one per namespace.
 --
 -- No lookup reads more than $17 memories. Usually all of them belong to the given namespaces, and these are live, so
--- that is only checked if $30 is true; otherwise `met` reports which namespaces they belong to. $28 finds pinned
--- memories in the family index. $1 are the names of the namespaces without the prefix $29 that they share, because
+-- that is only checked if $29 is true; otherwise `met` reports which namespaces they belong to. $27 finds pinned
+-- memories in the family index. $1 are the names of the namespaces without the prefix $28 that they share, because
 -- passing thousands of names takes longer than looking them up.
 asked AS MATERIALIZED (
     SELECT unnest($1::text::text[]) AS ending
@@ -15,7 +15,7 @@ home AS MATERIALIZED (
         SELECT living.name
         FROM memory_plugin.memory_namespaces AS living
         WHERE
-            living.name = $29::text || asked.ending
+            living.name = $28::text || asked.ending
             AND (living.expires_at IS NULL OR living.expires_at > now())
         OFFSET 0
     ) AS namespace
@@ -42,9 +42,9 @@ hit AS MATERIALIZED (
     FROM probed AS stored
     WHERE
         CASE
-            WHEN NOT $30 THEN true
-            WHEN NOT starts_with(stored.namespace, $29) THEN false
-            WHEN substr(stored.namespace, length($29) + 1) NOT IN (SELECT asked.ending FROM asked) THEN false
+            WHEN NOT $29 THEN true
+            WHEN NOT starts_with(stored.namespace, $28) THEN false
+            WHEN substr(stored.namespace, length($28) + 1) NOT IN (SELECT asked.ending FROM asked) THEN false
             ELSE (
                 SELECT living.expires_at IS NULL OR living.expires_at > now()
                 FROM memory_plugin.memory_namespaces AS living
@@ -61,7 +61,7 @@ met AS MATERIALIZED (
         is_cut, names,
         -- If everything that it reads counts, one lookup that is cut off is as good as several.
         CASE WHEN is_cut THEN (SELECT count(*) FROM hit) = (SELECT count(*) FROM probed) ELSE true END AS is_enough,
-        $30::boolean OR cardinality(names) = (
+        $29::boolean OR cardinality(names) = (
             SELECT count(*)
             FROM memory_plugin.memory_namespaces AS living
             WHERE living.name = ANY(names) AND (living.expires_at IS NULL OR living.expires_at > now())
@@ -69,7 +69,7 @@ met AS MATERIALIZED (
     FROM (
         SELECT
             EXISTS (SELECT FROM probed GROUP BY probed.number HAVING count(*) >= $17) AS is_cut,
-            CASE WHEN $30 THEN '{}' ELSE ARRAY(SELECT DISTINCT probed.namespace FROM probed) END AS names
+            CASE WHEN $29 THEN '{}' ELSE ARRAY(SELECT DISTINCT probed.namespace FROM probed) END AS names
         OFFSET 0
     ) AS read
 ),
@@ -79,6 +79,6 @@ pinned AS (
         stored.namespace LIKE '%:%:%'
         AND memory_plugin.search_family_keys(
             stored.namespace, stored.kind, stored.pin, stored.propagation, stored.content_tsv
-        ) @@ $28::tsquery
+        ) @@ $27::tsquery
     LIMIT (SELECT 1)
 )

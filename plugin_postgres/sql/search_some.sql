@@ -6,10 +6,10 @@
 -- if it is more than words, and whether it is a question.
 -- A clue is as in search_found. For each one that is looked up, $8 is the tsquery for the index, $9 the one to check a
 -- memory with, and $10 what it counts; $11 is the bound of each lookup. $12 is the number of the clue for words that
--- begin with the last word, $13 that of the word itself, and $14 the tsquery to check a memory for the former. $15 to
--- $22 are the clues that are not looked up, $23 to $30 their weights, and $31 the sum of these.
--- The remaining parameters are for search_further: $32 finds memories with all the words, at most $33 of them; $34 finds
--- stems that a word may have that begins with the last word, $35; and $36 is how many of the newest memories of each
+-- begin with the last word and are not that word, and $13 that of the word itself. $14 are the clues that are not
+-- looked up, $15 their weights, and $16 the sum of these.
+-- The remaining parameters are for search_further: $17 finds memories with all the words, at most $18 of them; $19 finds
+-- stems that a word may have that begins with the last word, $20; and $21 is how many of the newest memories of each
 -- namespace are candidates as well if the clues that are not looked up, or whose lookup was cut off, weigh enough.
 WITH home AS MATERIALIZED (
     SELECT name
@@ -22,13 +22,6 @@ hit AS MATERIALIZED (
     CROSS JOIN LATERAL (
         SELECT
             stored.id, stored.ctid AS place, stored.created_at, length(stored.content_tsv) AS length,
-            look.number = $12::integer AND NOT stored.content_tsv @@ $14::tsquery AS is_other,
-            CASE
-                WHEN $31::double precision > 0 THEN memory_plugin.search_asked(
-                    stored.content_tsv, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30
-                )
-                ELSE 0
-            END AS asked,
             stored.content_tsv
         FROM memory_plugin.memory_records AS stored
         WHERE
@@ -42,12 +35,12 @@ hit AS MATERIALIZED (
         LIMIT $11::bigint
     ) AS memory
 ),
--- `cut` are the clues whose lookup was cut off: each memory is checked for them.
+-- `cut` are the clues that were not looked up or whose lookup was cut off: each memory is checked for them.
 state AS MATERIALIZED (
     SELECT
         *,
         open > 0 AND open >= 0.17 * best AND (sure < 60 OR most < $3::bigint) AS needs_newest,
-        CASE WHEN open > 0 THEN $32::text END AS every,
+        CASE WHEN open > 0 THEN $17::text END AS every,
         (
             -- A limit that is unknown to the planner keeps PostgreSQL from scanning the table instead.
             SELECT true FROM memory_plugin.memory_records AS stored
@@ -56,16 +49,17 @@ state AS MATERIALIZED (
         ) IS NULL AS is_usual
     FROM (
         SELECT
-            coalesce(sum(weight) FILTER (WHERE number IS DISTINCT FROM $12), 0) + $31 AS total,
+            coalesce(sum(weight) FILTER (WHERE number IS DISTINCT FROM $12::integer), 0)
+            + $16::double precision AS total,
             array_agg(CASE WHEN is_cut THEN 0 ELSE weight END ORDER BY number) AS weights,
-            array_agg(lexeme ORDER BY number) FILTER (WHERE is_cut) AS cut,
-            array_agg(weight ORDER BY number) FILTER (WHERE is_cut) AS cut_weights,
-            coalesce(sum(weight) FILTER (WHERE is_cut), 0) + $31 AS open,
+            nullif($14::text::tsquery[] || array_agg(lexeme ORDER BY number) FILTER (WHERE is_cut), '{}') AS cut,
+            $15::text::double precision[] || array_agg(weight ORDER BY number) FILTER (WHERE is_cut) AS cut_weights,
+            coalesce(sum(weight) FILTER (WHERE is_cut), 0) + $16 AS open,
             coalesce(max(weight) FILTER (WHERE NOT is_cut AND found > 0), 0) AS best,
             coalesce(sum(found) FILTER (WHERE NOT is_cut), 0) AS sure,
             coalesce(max(found) FILTER (WHERE NOT is_cut), 0) AS most,
             max(weight) FILTER (WHERE number = $12) AS begun,
-            $35::text IS NOT NULL AND max(found) FILTER (WHERE number IN ($12, $13)) = 0 AS is_begun
+            $20::text IS NOT NULL AND max(found) FILTER (WHERE number IN ($12, $13)) = 0 AS is_begun
         FROM (
             SELECT
                 number, lexeme, found, found >= $11 AS is_cut,
@@ -89,43 +83,42 @@ state AS MATERIALIZED (
     ) AS summed
 ),
 best AS (
-    SELECT
-        id, min(place) AS place, created_at,
-        memory_plugin.search_worth(sum(weight) + asked, (SELECT total FROM state), length) AS worth
+    SELECT *, row_number() OVER () AS rank
     FROM (
         SELECT
-            id, place, created_at, length, weight,
-            asked + CASE WHEN (SELECT cut IS NULL FROM state) THEN 0 ELSE
--- include: search_cut
-            END AS asked
+            id, min(place) AS place, created_at,
+            memory_plugin.search_worth(sum(weight) + asked, (SELECT total FROM state), length) AS worth
         FROM (
             SELECT
-                id, place, created_at, length, content_tsv, asked,
-                CASE WHEN is_other THEN 0 ELSE (SELECT weights FROM state)[number] END AS weight
-            FROM hit
-            WHERE (SELECT is_usual FROM state)
-            UNION ALL
-            SELECT
-                memory.id, NULL, memory.created_at, length(memory.content_tsv), memory.content_tsv,
-                memory_plugin.search_asked(
-                    memory.content_tsv, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30
-                ),
-                CASE WHEN memory.is_begun THEN state.begun ELSE 0 END
-            FROM state
-            CROSS JOIN LATERAL memory_plugin.search_further(
-                ARRAY(SELECT home.name FROM home), $2, $4, NULL, NULL, state.every, $33::bigint,
-                CASE WHEN state.needs_newest THEN $36::bigint END, NULL,
-                CASE WHEN state.is_begun THEN $34::text END, $35, $11
-            ) AS memory
-            WHERE state.is_usual AND (state.is_begun OR state.needs_newest OR state.every IS NOT NULL)
-            UNION ALL
-            SELECT NULL, NULL, NULL, NULL, NULL, 1, 0 FROM state WHERE NOT is_usual
-        ) AS pool
-    ) AS checked
-    GROUP BY id, created_at, length, asked
-    HAVING sum(weight) + asked > 0
-    ORDER BY worth DESC, created_at DESC, id
-    LIMIT greatest($3 * 3 / 2, 60)
+                id, place, created_at, length, weight,
+                CASE WHEN (SELECT cut IS NULL FROM state) THEN 0 ELSE
+-- include: search_cut
+                END AS asked
+            FROM (
+                SELECT
+                    id, place, created_at, length, content_tsv, (SELECT weights FROM state)[number] AS weight
+                FROM hit
+                WHERE (SELECT is_usual FROM state)
+                UNION ALL
+                SELECT
+                    memory.id, NULL, memory.created_at, length(memory.content_tsv), memory.content_tsv,
+                    CASE WHEN memory.is_begun THEN state.begun ELSE 0 END
+                FROM state
+                CROSS JOIN LATERAL memory_plugin.search_further(
+                    ARRAY(SELECT home.name FROM home), $2, $4, NULL, NULL, state.every, $18::bigint,
+                    CASE WHEN state.needs_newest THEN $21::bigint END, NULL,
+                    CASE WHEN state.is_begun THEN $19::text END, $20, $11
+                ) AS memory
+                WHERE state.is_usual AND (state.is_begun OR state.needs_newest OR state.every IS NOT NULL)
+                UNION ALL
+                SELECT NULL, NULL, NULL, NULL, NULL, 1 FROM state WHERE NOT is_usual
+            ) AS pool
+        ) AS checked
+        GROUP BY id, created_at, length, asked
+        HAVING sum(weight) + asked > 0
+        ORDER BY worth DESC, created_at DESC, id
+        LIMIT greatest($3 * 3 / 2, 60)
+    ) AS sorted
 )
 SELECT
     found.id, stored.namespace, stored.content, stored.kind, stored.source, found.created_at, stored.expires_at,
@@ -138,6 +131,8 @@ FROM (
             place, (SELECT known.ctid FROM memory_plugin.memory_records AS known WHERE known.id = best.id)
         ) AS place
     FROM best
+    -- The others cannot get into the answer: their scores are in the order of what they are worth.
+    WHERE rank <= $3 OR worth >= 0.8 OR $7
     OFFSET 0
 ) AS found
 -- OFFSET 0 forces one lookup per row, however small the table was when this was planned.

@@ -56,29 +56,11 @@ AS $$
         AND (fields IS NULL OR stored.propagation @> fields)
 $$;
 
--- The weight of a clue that `found` memories have. The planner inlines this and the next four functions as well.
+-- The weight of a clue that `found` memories have. The planner inlines this and the next three functions as well.
 CREATE OR REPLACE FUNCTION memory_plugin.search_weight(factor double precision, found bigint)
 RETURNS double precision
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN factor * ln(1 + 1000 / greatest(found, 1)::double precision);
-
--- The weights of those of eight clues that a memory has, added up.
-CREATE OR REPLACE FUNCTION memory_plugin.search_asked(
-    content_tsv tsvector, clue_1 tsquery, clue_2 tsquery, clue_3 tsquery, clue_4 tsquery, clue_5 tsquery,
-    clue_6 tsquery, clue_7 tsquery, clue_8 tsquery, weight_1 double precision, weight_2 double precision,
-    weight_3 double precision, weight_4 double precision, weight_5 double precision,
-    weight_6 double precision, weight_7 double precision, weight_8 double precision
-) RETURNS double precision
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN
-    CASE WHEN content_tsv @@ clue_1 THEN weight_1 ELSE 0 END
-    + CASE WHEN content_tsv @@ clue_2 THEN weight_2 ELSE 0 END
-    + CASE WHEN content_tsv @@ clue_3 THEN weight_3 ELSE 0 END
-    + CASE WHEN content_tsv @@ clue_4 THEN weight_4 ELSE 0 END
-    + CASE WHEN content_tsv @@ clue_5 THEN weight_5 ELSE 0 END
-    + CASE WHEN content_tsv @@ clue_6 THEN weight_6 ELSE 0 END
-    + CASE WHEN content_tsv @@ clue_7 THEN weight_7 ELSE 0 END
-    + CASE WHEN content_tsv @@ clue_8 THEN weight_8 ELSE 0 END;
 
 -- What a memory is worth by the weights of its clues. With the same clues, a shorter memory is worth a little more.
 -- Rounded, because the result of a sum depends on its order, and ties must be ties.
