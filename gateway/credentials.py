@@ -35,12 +35,14 @@ def credentials(scope: Scope, fields: Mapping[str, Any]) -> Credentials:
     Raises `Unauthorized` if they are incomplete, and `BadRequest` if they are not strings or differ
     between body and header.
     """
-    given = {name: _text(fields[name], name) for name in _FIELDS if fields.get(name) is not None}
+    user_id, user_key = _text(fields, "user_id"), _text(fields, "user_key")
     if header(scope, b"authorization") is not None:
+        given = {"user_id": user_id, "user_key": user_key}
         for name, value in _basic(scope).items():
-            if given.setdefault(name, value) != value:
+            if given[name] not in (None, value):
                 raise BadRequest.about(name, "differs from the one in the Authorization header")
-    user_id, user_key = given.get("user_id"), given.get("user_key")
+            given[name] = value
+        user_id, user_key = given["user_id"], given["user_key"]
     if not user_id or not user_key:
         raise Unauthorized
     return Credentials(user_id, hash_key(user_key))
@@ -61,13 +63,15 @@ def hash_key(key: str) -> bytes:
 
 def header(scope: Scope, name: bytes) -> str | None:
     """The value of a header; the name is in lower case. Repeated values must be equal."""
-    values = [value for given, value in scope["headers"] if given == name]
-    if not values:
-        return None
-    if len(set(values)) > 1:
-        raise BadRequest.about(name.decode().title(), "appears twice, with different values")
-    text: str = values[0].decode("latin-1")
-    return text
+    found: bytes | None = None
+    for given, value in scope["headers"]:
+        if given == name:
+            if found is not None and value != found:
+                raise BadRequest.about(
+                    name.decode().title(), "appears twice, with different values"
+                )
+            found = value
+    return None if found is None else found.decode("latin-1")
 
 
 def scheme_of(scope: Scope) -> str:
@@ -75,9 +79,10 @@ def scheme_of(scope: Scope) -> str:
     return _authorization(scope)[0]
 
 
-def _text(value: object, name: str) -> str:
-    """The value as a text that can be stored; most are plain ASCII, which needs no other check."""
-    if isinstance(value, str) and value.isascii() and value.isprintable():
+def _text(fields: Mapping[str, Any], name: str) -> str | None:
+    """A field as a text that can be stored; most are plain ASCII, which needs no other check."""
+    value = fields.get(name)
+    if value is None or (type(value) is str and value.isascii() and value.isprintable()):
         return value
     text: str = check(Text, value, name)
     return text

@@ -12,7 +12,7 @@ from starlette.types import Scope
 
 from contract import MemoryId
 from gateway import wire
-from gateway.additions import read_addition
+from gateway.additions import Addition, read_addition
 from gateway.admin import Admin
 from gateway.credentials import (
     NOBODY,
@@ -123,8 +123,7 @@ class Endpoints:
 
     async def add(self, scope: Scope, fields: dict[str, Any]) -> dict[str, Any]:
         given = await self._given(scope, fields)
-        asked = await self._read(given, read_addition, fields)
-        key = await self._read(given, header, scope, b"idempotency-key")
+        asked, key = await self._read(given, _addition, scope, fields)
         return await self._messages.add(given, asked, key)
 
     async def flush(self, scope: Scope, fields: dict[str, Any]) -> dict[str, Any]:
@@ -266,6 +265,11 @@ class Endpoints:
             else:
                 return _json(resource, status)
         raise Unavailable("the resource was deleted while it was uploaded; upload it again")
+
+
+def _addition(scope: Scope, fields: dict[str, Any]) -> tuple[Addition, str | None]:
+    """What an add asks for, and its idempotency key."""
+    return read_addition(fields), header(scope, b"idempotency-key")
 
 
 async def _object(request: Request) -> dict[str, Any]:

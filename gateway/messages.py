@@ -160,12 +160,10 @@ async def _store(connection: asyncpg.Connection, adds: list[_Add]) -> list[int |
     ]
     answer: Any = await connection.fetchrow(load("add_messages"), sessions, list(fresh.values()))
     valid = set(answer["places"])
-    # NULL means that all were new.
-    new = fresh.keys() if answer["stored"] is None else set(map(tuple, answer["stored"]))
-    return [
-        count - sum(it in new for it in own) if place in valid else Unauthorized()
-        for place, count, own in asked
-    ]
+    if answer["stored"] is not None:  # NULL means that all were new
+        new = set(map(tuple, answer["stored"]))
+        asked = [(place, count, [it for it in own if it in new]) for place, count, own in asked]
+    return [count - len(own) if place in valid else Unauthorized() for place, count, own in asked]
 
 
 def _checked(key: str) -> str:

@@ -85,7 +85,8 @@ _URL = re.compile(
 _CURL_USER = re.compile(r"(\s(?:-u|--user)[ =]['\"]?[^\s:'\"]{1,128}:)([^\s'\"]{1,256})")
 
 # No secret that is recognised by its form is shorter or contains a space.
-_LONG_WORD = re.compile(r"[^ ]{13}")
+# With the space before the word, which takes half the time: the search goes from space to space.
+_LONG_WORD = re.compile(r" [^ ]{13}")
 # Nor is it one plain word, or shorter ones with other characters than letters and digits between.
 _PLAIN = re.compile(
     r"(?:[A-Z]?[a-z]+[^A-Za-z0-9]?|(?:[A-Z]?[a-z]{1,15}[^A-Za-z0-9]+)*(?:[A-Z]?[a-z]{1,15})?)\Z"
@@ -95,7 +96,8 @@ _LONG_WORDS = re.compile(r"[!-~]{13,}")
 
 def redact(text: str) -> tuple[str, int]:
     """The text with secrets replaced, and their number."""
-    return _redact(text) if _has_sign(text.lower()) or _LONG_WORD.search(text) else (text, 0)
+    may_have_secrets = _has_sign(text.lower()) or _LONG_WORD.search(" " + text)
+    return _redact(text) if may_have_secrets else (text, 0)
 
 
 def _has_sign(lower: str) -> bool:

@@ -7,7 +7,7 @@ router in place of Starlette's own layers for errors.
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import cache, lru_cache
 from time import perf_counter
 from typing import Any
@@ -129,11 +129,11 @@ class Guard:
         route, methods, found = find(method, path, scope.get("root_path", ""))
         status = 0
 
-        async def note_and_send(message: Message) -> None:
+        def note_and_send(message: Message) -> Awaitable[None]:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-            await send(message)
+            return send(message)
 
         try:
             within = self._let_in(scope, receive, route)
