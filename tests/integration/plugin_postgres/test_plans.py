@@ -19,7 +19,8 @@ pytestmark = pytest.mark.anyio
 
 NOW = datetime.now(UTC)
 # Shapes of the benchmark in small: 40 namespaces, a common word in every eighth memory, one
-# rare word, 2,000 embeddings in the first namespace and 250 in the second.
+# rare word, 2,000 embeddings in the first namespace and 250 in the second. And one namespace in which
+# each of 25 words is in 80 memories.
 ROWS = f"""
 INSERT INTO memory_namespaces (name, kind)
 SELECT 'workspace:' || n, 'workspace' FROM generate_series(0, 39) AS n;
@@ -37,6 +38,12 @@ SELECT
         ('[' || n % 7 || ',' || n % 11 || ',' || n % 13 || ',1]')::vector
     END
 FROM generate_series(1, 12000) AS n;
+
+INSERT INTO memory_namespaces (name, kind) VALUES ('team:shelves', 'team');
+
+INSERT INTO memory_records (namespace, content, kind, source)
+SELECT 'team:shelves', 'book ' || n || ' is on shelf s' || n % 25, 'fact', 'agent'
+FROM generate_series(1, 2000) AS n;
 
 ANALYZE memory_records;
 """
@@ -229,6 +236,13 @@ async def test_a_common_word_reads_only_its_matches_in_the_namespaces(filled: st
     # One row of each namespace tells whether it has pinned ones.
     assert read["memory_records_newest"] <= 3
     assert read.keys() == {"memory_records_words", "memory_records_newest"}
+
+
+async def test_memories_with_the_last_word_are_read_once(filled: str) -> None:
+    request = SearchRequest(namespaces=["team:shelves"], query="where did book 9001 go from s9")
+    read = await reads(filled, request)
+    # Once by the word, and not again by what begins with it.
+    assert read["memory_records_words"] == 80
 
 
 async def test_a_word_that_every_memory_has_is_not_looked_up(filled: str) -> None:
