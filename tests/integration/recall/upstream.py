@@ -53,18 +53,21 @@ class Model:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._open.add(writer)
-        with suppress(ConnectionError, asyncio.IncompleteReadError):
-            while True:
-                received = await _read(reader)
-                self.requests.append(received)
-                gone = asyncio.create_task(_until_gone(reader, received))
-                try:
-                    await self.respond(received, writer)
-                    await writer.drain()
-                finally:
-                    gone.cancel()
-        self._open.discard(writer)
-        writer.close()
+        try:
+            with suppress(ConnectionError, asyncio.IncompleteReadError):
+                while True:
+                    received = await _read(reader)
+                    self.requests.append(received)
+                    gone = asyncio.create_task(_until_gone(reader, received))
+                    try:
+                        await self.respond(received, writer)
+                        await writer.drain()
+                    finally:
+                        gone.cancel()
+        finally:
+            # Also after a request that it cannot answer: Python 3.11.2 would leave it open.
+            self._open.discard(writer)
+            writer.close()
 
 
 async def _until_gone(reader: asyncio.StreamReader, received: Received) -> None:
