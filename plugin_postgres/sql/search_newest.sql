@@ -1,6 +1,7 @@
 -- The newest memories of each namespace from its index, then the newest of them all; pinned ones first.
+-- Ids are returned as text, which the driver decodes faster.
 SELECT
-    memory.id, memory.namespace, memory.content, memory.kind, memory.source, memory.created_at,
+    memory.id::text, memory.namespace, memory.content, memory.kind, memory.source, memory.created_at,
     memory.expires_at, memory.propagation, memory.pin
 FROM memory_plugin.memory_namespaces AS home
 CROSS JOIN LATERAL (

@@ -120,8 +120,9 @@ best AS (
         LIMIT greatest($3 * 3 / 2, 60)
     ) AS sorted
 )
+-- Ids are returned as text, which the driver decodes faster.
 SELECT
-    found.id, stored.namespace, stored.content, stored.kind, stored.source, found.created_at, stored.expires_at,
+    found.id::text, stored.namespace, stored.content, stored.kind, stored.source, found.created_at, stored.expires_at,
     stored.propagation, found.id IS NULL AS pin,
     memory_plugin.search_score(found.worth, stored.content, stored.content_tsv, $5, $6, $7) AS score
 FROM (
