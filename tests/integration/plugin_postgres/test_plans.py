@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 
 NOW = datetime.now(UTC)
 # Shapes of the benchmark in small: 40 namespaces, a common word in every eighth memory, one
-# rare word, 2,000 embeddings in the first namespace and 250 in the second. And one namespace in which
+# rare word, 2,000 embeddings in the first namespace and 250 in the second. In one more namespace,
 # each of 25 words is in 80 memories.
 ROWS = f"""
 INSERT INTO memory_namespaces (name, kind)
