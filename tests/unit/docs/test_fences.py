@@ -45,6 +45,12 @@ def test_commands_are_well_formed(fence: Fence) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("fence", fences("bash", "console", "python"), ids=str)
+def test_no_block_writes_to_a_fixed_path_in_tmp(fence: Fence) -> None:
+    """It would fail for whoever comes after another user of the machine."""
+    assert "/tmp/" not in fence.text
+
+
 @pytest.mark.parametrize("fence", [f for f in fences("bash") if f.static], ids=str)
 def test_a_block_that_is_not_run_says_why(fence: Fence) -> None:
     assert WHY_STATIC.search(fence.text), f"{fence}: say in a comment what it needs"
