@@ -13,12 +13,12 @@
 -- a phrase, the query if it is more than words that count, and whether it is a question.
 -- For each clue, $10 is the tsquery to check a memory with, $11 what it counts, and $12 about how many memories have
 -- it if it is not looked up. $13 is the number of the clue for words that begin with the last word and are not that
--- word, $14 that of the word itself. For each lookup, $15 is the tsquery for the index and $16 the clue; $17 is the bound of each.
--- The remaining parameters are mostly for search_further, with '@' in place of the namespace's mark: $18 finds
--- memories with all the words, at most $19 of them; $20 finds any clue; $21 finds stems that a word may have that
--- begins with the last word, $22. $23 is whether to check the newest memories even without a time range. $24 is the
--- folded query if it may be part of a word or no word at all, and $25 whether it has only function words, which are
--- indexed only for short memories. $26 is the number of namespaces. Long arrays are passed as text
+-- word, $14 that of the word itself. For each lookup, $15 is the tsquery for the index and $16 the clue; $17 is the
+-- bound of each. The remaining parameters are mostly for search_further, with '@' in place of the namespace's mark:
+-- $18 finds memories with all the words, at most $19 of them; $20 finds any clue; $21 finds stems that a word may have
+-- that begins with the last word, $22. $23 is whether to check the newest memories even without a time range. $24 is
+-- the folded query if it may be part of a word or no word at all, and $25 whether it has only function words, which
+-- are indexed only for short memories. $26 is the number of namespaces. Long arrays are passed as text
 -- (`plugin_postgres.arrays`).
 -- How many memories have each clue, and whether there may be more.
 counted AS MATERIALIZED (
