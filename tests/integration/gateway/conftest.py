@@ -1,6 +1,7 @@
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 
 import asyncpg
 import pytest
@@ -49,15 +50,28 @@ def gateway_template(cluster: str) -> str:
     return TEMPLATE
 
 
-@pytest.fixture(scope="module")
-def store(cluster: str, gateway_template: str) -> Iterator[str]:
-    """The URL of a database with the gateway's schema; the tests of a module share it."""
+@contextmanager
+def new_store(cluster: str, template: str) -> Iterator[str]:
     name = f"test_{uuid.uuid4().hex}"
-    execute(cluster, f'CREATE DATABASE "{name}" TEMPLATE "{gateway_template}" STRATEGY FILE_COPY')
+    execute(cluster, f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY FILE_COPY')
     try:
         yield database_url(cluster, name)
     finally:
         execute(cluster, f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture(scope="module")
+def store(cluster: str, gateway_template: str) -> Iterator[str]:
+    """The URL of a database with the gateway's schema; the tests of a module share it."""
+    with new_store(cluster, gateway_template) as url:
+        yield url
+
+
+@pytest.fixture
+def quiet_store(cluster: str, gateway_template: str) -> Iterator[str]:
+    """The same for one test, without a gateway whose background tasks change it."""
+    with new_store(cluster, gateway_template) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")

@@ -292,14 +292,15 @@ async def eventually_blocks(connection: asyncpg.Connection) -> None:
         "SELECT count(*) FROM pg_locks"
         " WHERE NOT granted AND transactionid = pg_current_xact_id_if_assigned()::xid"
     )
-    while not await connection.fetchval(waiting):  # noqa: ASYNC110 - PostgreSQL sends no event
-        await asyncio.sleep(0.01)
+    await eventually(lambda: connection.fetchval(waiting), "nothing waits for the transaction")
 
 
-async def test_ruling_20_a_user_that_another_worker_removes_meanwhile_is_gone(store: str) -> None:
+async def test_ruling_20_a_user_that_another_worker_removes_meanwhile_is_gone(
+    quiet_store: str,
+) -> None:
     settings = {"search_path": "memory_gateway"}
-    other = await asyncpg.connect(store, server_settings=settings)
-    patient = Settings(database_url=store, **timeouts.LIMITS)
+    other = await asyncpg.connect(quiet_store, server_settings=settings)
+    patient = Settings(database_url=quiet_store, **timeouts.LIMITS)
     database = Database(patient, name="test", search_path=SCHEMA.name)
     nothing: Any = None  # there are no sessions, so only the database is asked
     deletion = Deletion(database, nothing, nothing, nothing)
