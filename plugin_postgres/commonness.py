@@ -9,21 +9,22 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from plugin_postgres import sql
 from plugin_postgres.lexicon import Fetch
 
 _KEPT_SECONDS = 5.0
 _MOST_KEPT = 500
-# How long to remember that a family has more namespaces than a search names.
-_WIDER_SECONDS = 60.0
+_NOTED_SECONDS = 60.0
 # Up to this many namespaces have a sample each, and up to this many are all sampled.
 _FEW = 4
 _SOME = 16
 # A smaller sample tells nothing.
 _TELLING = 32
 _Size = tuple[int, int]
+# Of families: they have more namespaces than a search names, or pinned memories.
+_Note = Literal["wider", "pinned"]
 _WORD = re.compile(r"('@[^']*)'(:\*)?")
 
 
@@ -107,7 +108,7 @@ class Commonness:
         self._kept_seconds = kept_seconds
         # Also by its size: the same namespaces may represent themselves or others as well.
         self._parts: dict[tuple[_Size, tuple[str, ...]], tuple[float, _Part]] = {}
-        self._wider: dict[tuple[str, ...], float] = {}
+        self._notes: dict[tuple[tuple[str, ...], _Note], float] = {}
 
     def kept(self, namespaces: Sequence[str]) -> Sample | None:
         """The last sample of these namespaces, unless it is too old."""
@@ -138,14 +139,14 @@ class Commonness:
         """Drop all samples, for example because a namespace was deleted."""
         self._parts.clear()
 
-    def are_wider(self, families: tuple[str, ...]) -> bool:
-        """Whether these families were found to have more namespaces than were asked for."""
-        return time.monotonic() < self._wider.get(families, 0.0)
+    def is_noted(self, families: tuple[str, ...], note: _Note) -> bool:
+        """Whether the last searches in these families have noted this."""
+        return time.monotonic() < self._notes.get((families, note), 0.0)
 
-    def note_wider(self, families: tuple[str, ...]) -> None:
-        if len(self._wider) >= _MOST_KEPT:
-            self._wider.clear()
-        self._wider[families] = time.monotonic() + _WIDER_SECONDS
+    def note(self, families: tuple[str, ...], note: _Note) -> None:
+        if len(self._notes) >= _MOST_KEPT:
+            self._notes.clear()
+        self._notes[families, note] = time.monotonic() + _NOTED_SECONDS
 
 
 def _size(namespaces: int) -> _Size:

@@ -15,10 +15,9 @@ from plugin_postgres.usual import BEGUN, CROWDED, FEW_TERMS, MOST_CROWDED, WITH_
 # With more namespaces, lookups are expensive: only some terms, and no beginnings of words.
 _FEW_NAMESPACES = 64
 _LOOKED_UP = 3
-# With at most this many, the newest memories are checked even before the last step.
-_NAMESPACES_FOR_NEWEST = 200
-# With at most this many, stems that are shorter than an unfinished word are looked up.
-_NAMESPACES_FOR_STEMS = 200
+# With at most this many, the newest memories are checked even before the last step, and stems that
+# are shorter than an unfinished word are looked up.
+_SOME_NAMESPACES = 200
 # How many memories with one term are read at most.
 _WITH_ONE = 200
 _WITH_ONE_OF_A_PART = 40
@@ -255,31 +254,47 @@ class WordSearch:
         self, plan: "_Plan", *, beginnings: bool, is_last: bool
     ) -> Sequence[Sequence[Any]] | None:
         """The same by families; None if they have too much that is in other namespaces."""
-        are_wider = self._commonness.are_wider(self._families)
+        noted, families, request = self._commonness, self._families, self._request
+        are_wider = noted.is_noted(families, "wider")
         bound = WITH_ALL + len(self._namespaces)
-        is_partial = are_wider or self._request.created_after or self._request.created_before
+        is_partial = are_wider or request.created_after or request.created_before
         estimates = plan.estimates or [0] * len(self._question.terms)
         if is_partial and any(estimates[place] > bound for place in plan.looked_up):
             return None
-        marks = [keys.mark(name) for name in self._families]
-        shared = self._families[0] if len(self._families) == 1 else ""
-        endings = [name[len(shared) :] for name in self._namespaces]
+        marks = [keys.mark(name) for name in families]
+        shared = families[0] if len(families) == 1 else ""
         arguments = [
-            text_array(endings),
             *self._arguments(plan, marks, bound, beginnings, is_last),
             " | ".join(keys.lookups("'@.pin'", marks)),
             shared,
         ]
         statement = sql.load("search_text_in_families")
-        [(is_cut, is_enough, are_living, met, *_), *found] = await self._fetch(
-            statement, *arguments, are_wider
+
+        async def fetch(*, with_names: bool, are_checked: bool) -> Sequence[Sequence[Any]]:
+            names = [name[len(shared) :] for name in self._namespaces] if with_names else []
+            return await self._fetch(statement, text_array(names), *arguments, are_checked)
+
+        # Other steps than lookups need the names, which take long to send.
+        with_names = (
+            is_partial
+            or is_last
+            or noted.is_noted(families, "pinned")
+            or len(self._namespaces) <= _SOME_NAMESPACES
+            or self._question.is_only_function
+            or len(self._question.terms) < 2
+        )
+        [(is_cut, is_enough, lacks_pinned, are_living, met, *_), *found] = await fetch(
+            with_names=bool(with_names), are_checked=are_wider
         )
         if not (are_living and self._asked.issuperset(met)):
-            self._commonness.note_wider(self._families)
+            noted.note(families, "wider")
             if is_cut:
                 return None
-            [(_, is_enough, *_), *found] = await self._fetch(statement, *arguments, True)
-        return [row[4:] for row in found] if is_enough else None
+            [(_, is_enough, *_), *found] = await fetch(with_names=True, are_checked=True)
+        elif lacks_pinned:
+            noted.note(families, "pinned")
+            [(_, is_enough, *_), *found] = await fetch(with_names=True, are_checked=False)
+        return [row[5:] for row in found] if is_enough else None
 
     def _bound(self) -> tuple[int, int]:
         """How much each lookup by namespace reads, and how many lookups a term has."""
@@ -325,9 +340,9 @@ class WordSearch:
             every = " & ".join(terms) + self._filter
         wanted = request.limit * (_FUSED if self._vector is not None else 1)
         shorter = None
-        if begun and question.shorter and len(self._namespaces) <= _NAMESPACES_FOR_STEMS:
+        if begun and question.shorter and len(self._namespaces) <= _SOME_NAMESPACES:
             shorter = f"({question.shorter}){self._filter}"
-        are_newest_asked = len(self._namespaces) <= _NAMESPACES_FOR_NEWEST or (
+        are_newest_asked = len(self._namespaces) <= _SOME_NAMESPACES or (
             is_last and plan.estimates is not None
         )
         is_part = question.is_only_function or len(terms) < 2

@@ -2,9 +2,9 @@
 -- family instead of one per namespace.
 --
 -- No lookup reads more than $17 memories. Usually all of them belong to the given namespaces, and these are live, so
--- that is only checked if $29 is true; otherwise `met` reports which namespaces they belong to. $27 finds pinned
--- memories in the family index. $1 are the names of the namespaces without the prefix $28 that they share, because
--- passing thousands of names takes longer than looking them up.
+-- that is only checked if $29 is true; otherwise the caller is told which namespaces they belong to. $27 finds pinned
+-- memories in the family index. $1 are the names of the namespaces without the prefix $28 that they share; there are
+-- none if only lookups are needed, because passing thousands of names takes longer than looking them up.
 asked AS MATERIALIZED (
     SELECT unnest($1::text::text[]) AS ending
 ),
@@ -55,23 +55,6 @@ hit AS MATERIALIZED (
         AND ($5::timestamptz IS NULL OR stored.created_at >= $5)
         AND ($6::timestamptz IS NULL OR stored.created_at < $6)
 -- include: search_filter
-),
-met AS MATERIALIZED (
-    SELECT
-        is_cut, names,
-        -- If everything that it reads counts, one lookup that is cut off is as good as several.
-        CASE WHEN is_cut THEN (SELECT count(*) FROM hit) = (SELECT count(*) FROM probed) ELSE true END AS is_enough,
-        $29::boolean OR cardinality(names) = (
-            SELECT count(*)
-            FROM memory_plugin.memory_namespaces AS living
-            WHERE living.name = ANY(names) AND (living.expires_at IS NULL OR living.expires_at > now())
-        ) AS are_living
-    FROM (
-        SELECT
-            EXISTS (SELECT FROM probed GROUP BY probed.number HAVING count(*) >= $17) AS is_cut,
-            CASE WHEN $29 THEN '{}' ELSE ARRAY(SELECT DISTINCT probed.namespace FROM probed) END AS names
-        OFFSET 0
-    ) AS read
 ),
 pinned AS (
     SELECT true AS exist FROM memory_plugin.memory_records AS stored

@@ -87,9 +87,11 @@ class Asked:
         self._connection = connection
         self._commonness = Commonness()
         self.ways: list[str] = []
+        self.with_names: list[bool] = []
 
     async def found(self, namespaces: list[str], query: str, **others: Any) -> list[str]:
         self.ways.clear()
+        self.with_names.clear()
         request = SearchRequest(namespaces=namespaces, query=query, **{"limit": 10, **others})
         rows = await find_rows(
             self._fetch, Lexicon(), self._commonness, request, query, request.embedding
@@ -100,6 +102,7 @@ class Asked:
     async def _fetch(self, statement: str, *arguments: object) -> list[asyncpg.Record]:
         if statement == sql.load("search_text_in_families"):
             self.ways.append("families")
+            self.with_names.append(arguments[0] != "{}")
         elif statement == sql.load("search_text"):
             self.ways.append("namespaces")
         return await self._connection.fetch(statement, *arguments)
@@ -206,6 +209,17 @@ async def test_a_pinned_memory_comes_first_also_where_only_a_common_word_finds_i
         [first, *_] = await asked.found(ONE, "A usual remark about the harbour?")
         assert "seldom77 " in first
         assert set(asked.ways) == {"families"}
+        assert asked.with_names == [False, True]
+        # From then on, the names are sent at once.
+        assert (await asked.found(ONE, "A usual remark about the harbour?"))[0] == first
+        assert asked.with_names == [True]
+
+
+async def test_the_names_are_not_sent_if_lookups_are_enough(filled: str) -> None:
+    async with plugin.pool_connection(filled) as connection:
+        asked = Asked(connection)
+        assert len(await asked.found(ONE, "seldom50 seldom80?", limit=2)) == 2
+        assert asked.with_names == [False]
 
 
 async def test_what_is_in_other_namespaces_of_the_family_is_not_found(filled: str) -> None:
