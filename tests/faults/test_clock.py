@@ -175,4 +175,4 @@ async def test_a_step_of_the_databases_clock_expires_and_revives_at_once(
                 assert await one.contents() == left
             assert plugin.alarms == []
     finally:
-        server.kill()
+        server.end()

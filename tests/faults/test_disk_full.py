@@ -45,7 +45,7 @@ async def test_a_full_disk_means_503_and_corrupts_nothing(template: Path, times:
                 server.stop()
                 server.run("pg_checksums", "--check", "-D", str(server.data))
             finally:
-                server.kill()
+                server.end()
 
 
 async def fill_and_empty(load: Load, server: Postgres, volume: Volume) -> None:

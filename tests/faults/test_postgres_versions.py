@@ -56,7 +56,7 @@ def server(programs: Path) -> Iterator[Postgres]:
             asyncio.run(made.ready())
             yield made
         finally:
-            made.kill()
+            made.end()
 
 
 def pgvector_of(server: Postgres) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ async def standby(postgres: Postgres) -> AsyncIterator[Postgres]:
         try:
             yield server
         finally:
-            server.kill()
+            server.end()
 
 
 def both(postgres: Postgres, standby: Postgres) -> str:
