@@ -176,10 +176,16 @@ async def test_what_cannot_be_written_as_json_is_reported_without_the_request(se
 
 
 async def test_cancellation_is_passed_on() -> None:
-    async with speaking(trickle.silence) as url:
+    asked = asyncio.Event()
+
+    async def silence(writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await trickle.silence(writer)
+
+    async with speaking(silence) as url:
         it = client(url)
         task = asyncio.create_task(it.search(conversation_id="s1", query="cat?"))
-        await asyncio.sleep(0.05)
+        await asked.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

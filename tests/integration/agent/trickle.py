@@ -11,29 +11,28 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 @asynccontextmanager
 async def speaking(speak: Speak) -> AsyncIterator[str]:
     """The URL of a server that reads a request and then runs `speak`."""
-    tasks: set[asyncio.Task[None]] = set()
+    served: list[tuple[asyncio.Task[None], asyncio.StreamWriter]] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            with suppress(ConnectionError, asyncio.IncompleteReadError):
-                await reader.readuntil(b"\r\n\r\n")
-                await speak(writer)
-                await writer.drain()
-            writer.close()
-        except asyncio.CancelledError:
-            writer.transport.abort()
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            await reader.readuntil(b"\r\n\r\n")
+            await speak(writer)
+            await writer.drain()
+        writer.close()
 
     def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        tasks.add(asyncio.create_task(serve(reader, writer)))
+        served.append((asyncio.create_task(serve(reader, writer)), writer))
 
     server = await asyncio.start_server(accept, "127.0.0.1", 0)
     try:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
-        for task in tasks:
+        for task, writer in served:
             task.cancel()
-        await asyncio.gather(*tasks)
+            with suppress(asyncio.CancelledError):  # also if it has not begun
+                await task
+            writer.transport.abort()
         await server.wait_closed()
 
 
