@@ -20,7 +20,8 @@ pytestmark = pytest.mark.anyio
 NOW = datetime.now(UTC)
 # Shapes of the benchmark in small: 40 namespaces, a common word in every eighth memory, one
 # rare word, 2,000 embeddings in the first namespace and 250 in the second. In one more namespace,
-# each of 25 words is in 80 memories.
+# each of 25 words is in 80 memories, and as often in a sample of the newest, which decides how to
+# search.
 ROWS = f"""
 INSERT INTO memory_namespaces (name, kind)
 SELECT 'workspace:' || n, 'workspace' FROM generate_series(0, 39) AS n;
@@ -41,8 +42,10 @@ FROM generate_series(1, 12000) AS n;
 
 INSERT INTO memory_namespaces (name, kind) VALUES ('team:shelves', 'team');
 
-INSERT INTO memory_records (namespace, content, kind, source)
-SELECT 'team:shelves', 'book ' || n || ' is on shelf s' || n % 25, 'fact', 'agent'
+INSERT INTO memory_records (namespace, content, kind, source, created_at)
+SELECT
+    'team:shelves', 'book ' || n || ' is on shelf s' || n % 25, 'fact', 'agent',
+    timestamptz '{NOW.isoformat()}' - n * interval '1 minute'
 FROM generate_series(1, 2000) AS n;
 
 ANALYZE memory_records;
