@@ -11,6 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests import timeouts
+
 ROOT = Path(__file__).parents[3]
 CHAPTERS = re.findall(r'chapter\(\s*"([^"]+)"', (ROOT / "demo" / "agent.py").read_text())
 
@@ -26,7 +28,13 @@ def test_the_demo_runs_to_its_end_and_cleans_up(directory: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "demo.agent"],
         cwd=ROOT,
-        env={**os.environ, "TMPDIR": str(directory), "COLUMNS": "200", "NO_COLOR": "1"},
+        env={
+            **os.environ,
+            **timeouts.ENVIRONMENT,
+            "TMPDIR": str(directory),
+            "COLUMNS": "200",
+            "NO_COLOR": "1",
+        },
         text=True,
         capture_output=True,
         check=False,

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+from tests import timeouts
 from tests.unit.docs.pages import ROOT
 
 STORY = (ROOT / "demo" / "story.py").read_text()
@@ -22,7 +23,13 @@ def test_the_demo_runs_to_its_end_and_cleans_up(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "demo"],
         cwd=ROOT,
-        env={**os.environ, "TMPDIR": str(tmp_path), "COLUMNS": "100", "NO_COLOR": "1"},
+        env={
+            **os.environ,
+            **timeouts.ENVIRONMENT,
+            "TMPDIR": str(tmp_path),
+            "COLUMNS": "100",
+            "NO_COLOR": "1",
+        },
         text=True,
         capture_output=True,
         check=False,

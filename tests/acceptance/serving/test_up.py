@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 
 from plugin_postgres.settings import Settings
+from tests import timeouts
 from tests.integration.postgres.server import nothing_runs
 from tests.waiting import SECONDS
 
@@ -35,7 +36,11 @@ def recipe(target: str) -> str:
 @contextmanager
 def up(data_dir: Path) -> Iterator["subprocess.Popen[str]"]:
     """As the Makefile does it, on sockets and data that nobody else uses."""
-    environment = {**os.environ, "MEMORY_PLUGIN_URL": f"unix:{data_dir}/PLUGIN.sock"}
+    environment = {
+        **os.environ,
+        **timeouts.ENVIRONMENT,
+        "MEMORY_PLUGIN_URL": f"unix:{data_dir}/PLUGIN.sock",
+    }
     for name in SERVERS:
         environment[f"MEMORY_{name}_LISTEN_ADDR"] = f"unix:{data_dir}/{name}.sock"
         environment[f"MEMORY_{name}_DATA_DIR"] = str(data_dir)
