@@ -101,7 +101,7 @@ class Proxy:
         token = wishes.memory_key or bearer_of(headers)
         body: bytes | AsyncIterator[bytes]
         if exchange.format is None or _is_encoded(headers):
-            exchange.outcome.owner, exchange.outcome.is_disabled = await self._owner(token)
+            await self._recollection.identify(exchange.outcome, token)
             body = self._streamed(exchange, b"") if _has_body(headers) else b""
         else:
             body, is_whole = await _read(exchange)
@@ -111,20 +111,18 @@ class Proxy:
                 )
                 body = exchange.outcome.body
             else:
-                exchange.outcome.owner, exchange.outcome.is_disabled = await self._owner(token)
+                await self._recollection.identify(exchange.outcome, token)
                 body = self._streamed(exchange, body)
         self._check(exchange.outcome)
         if self._upstream is None:
             raise Refusal(502, "no_upstream", "no upstream is configured: set --upstream-url")
         await self._exchange(exchange, self._upstream, body, token)
 
-    async def _owner(self, token: str | None) -> tuple[str | None, bool]:
-        key = await self._recollection.who(token)
-        return (None, False) if key is None else (key.id, key.disabled)
-
     def _check(self, outcome: Outcome) -> None:
         if outcome.is_disabled:
             raise Refusal(401, "invalid_api_key", "this API key is disabled")
+        if outcome.is_unsure and self._upstream_key is not None:
+            raise Refusal(503, "unavailable", "the API key cannot be checked now; try again soon")
         if outcome.owner is None and self._upstream_key is not None:
             raise Refusal(401, "invalid_api_key", "an API key of this server is required")
 
@@ -186,8 +184,9 @@ class Proxy:
             return False
         if exchange.wishes.memory_key is not None:
             return True
-        # One of our keys must not be sent upstream, even if it could not be looked up.
-        return exchange.outcome.owner is None and not looks_like_key(token or "")
+        # One of our keys must not be sent upstream, also if it could not be looked up.
+        is_ours = exchange.outcome.is_unsure and looks_like_key(token or "")
+        return exchange.outcome.owner is None and not is_ours
 
     async def _pass_on(self, exchange: _Exchange, answer: Answer) -> None:
         outcome, send = exchange.outcome, exchange.send
@@ -310,6 +309,8 @@ async def _refuse(send: Send, refusal: Refusal, *, is_anthropic: bool) -> None:
     ]
     if refusal.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
+    elif refusal.status == 503:
+        headers.append((b"retry-after", b"1"))
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 

@@ -41,6 +41,10 @@ _EMBEDDING_SHARE = 0.6
 _MAX_TURNS = 10_000
 # Longer requests are read in a thread.
 _SHORT = 256 * 1024
+# How long a caller's key is looked up at least, whatever the time budget of memory: then a key that
+# was seen before is taken as it was, but one that was not would have to be refused.
+_SEEN_KEY_SECONDS = 0.25
+_NEW_KEY_SECONDS = 5.0
 
 _Result = TypeVar("_Result")
 
@@ -54,6 +58,7 @@ class Outcome:
     body: bytes = field(repr=False)
     owner: str | None = None
     is_disabled: bool = False
+    is_unsure: bool = False  # whether the caller could not be identified
     count: int = 0
     tokens: int = 0
     error: str | None = None
@@ -82,16 +87,22 @@ class Recollection:
         self._turns: OrderedDict[bytes, None] = OrderedDict()
 
     async def who(self, token: str | None) -> KnownKey | None:
-        """The key for a token; None if it is unknown."""
+        """The key for a token; None if it is unknown.
+
+        Raises `StoreUnavailable` if the token was never seen and cannot be looked up.
+        """
         if token is None:
             return None
         if (owner := self._dev_owner(token)) is not None:
             return KnownKey(owner, disabled=False)
+        return await self._who_within(token, self._key_seconds(token))
+
+    async def identify(self, outcome: Outcome, token: str | None) -> None:
+        """Find the owner of a request that needs no memories."""
         try:
-            async with asyncio.timeout(self._seconds()):
-                return await self._known(token, await self._watch.look())
-        except (TimeoutError, StoreUnavailable) as error:
-            return self._last_known(token, error)
+            outcome.owner, outcome.is_disabled = _owner(await self.who(token))
+        except StoreUnavailable:
+            outcome.is_unsure = True
 
     async def apply(
         self,
@@ -105,8 +116,7 @@ class Recollection:
         needs_nothing = wishes.skips_injection and wishes.skips_extraction
         document = None if token is None or needs_nothing else await _document(body, format)
         if document is None or token is None:
-            key = await self.who(token)
-            outcome.owner, outcome.is_disabled = _owner(key)
+            await self.identify(outcome, token)
             return outcome
         guess = self._guess(token)
         outcome.turn = await _turn(document, format, guess, wishes)
@@ -126,9 +136,9 @@ class Recollection:
                         outcome, document, format, wishes, configuration, glance, ahead
                     )
         except TimeoutError as error:
-            self._give_up(outcome, token, wishes, error, "timeout")
+            await self._give_up(outcome, token, wishes, started, error, "timeout")
         except (MemoryPluginError, StoreUnavailable) as error:
-            self._give_up(outcome, token, wishes, error, "plugin")
+            await self._give_up(outcome, token, wishes, started, error, "plugin")
         finally:
             if ahead is not None:
                 ahead.found.cancel()
@@ -245,11 +255,25 @@ class Recollection:
         config = retrieval_config(configuration, turn.text, wishes.session_id)
         return (await retrieve(self._store, owner, config)).candidates
 
-    def _give_up(
-        self, outcome: Outcome, token: str, wishes: Wishes, error: Exception, name: str
+    async def _give_up(
+        self,
+        outcome: Outcome,
+        token: str,
+        wishes: Wishes,
+        started: float,
+        error: Exception,
+        name: str,
     ) -> None:
         if outcome.owner is None:
-            outcome.owner, outcome.is_disabled = _owner(self._last_known(token, error))
+            left = started + self._key_seconds(token) - asyncio.get_running_loop().time()
+            try:
+                if name == "timeout" and left > 0:
+                    key = await self._who_within(token, left)
+                else:
+                    key = self._last_known(token, error)
+                outcome.owner, outcome.is_disabled = _owner(key)
+            except StoreUnavailable:
+                outcome.is_unsure = True
             outcome.learns = self._watch.last_configuration.extracts and not wishes.skips_extraction
         if outcome.owner is not None and not wishes.skips_injection:
             outcome.error = name
@@ -263,13 +287,22 @@ class Recollection:
             return KnownKey(owner, disabled=False)
         return key
 
+    async def _who_within(self, token: str, seconds: float) -> KnownKey | None:
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._known(token, await self._watch.look())
+        except (TimeoutError, StoreUnavailable) as error:
+            return self._last_known(token, error)
+
     def _last_known(self, token: str, error: Exception) -> KnownKey | None:
         """The key as it was last seen, for when PostgreSQL is unavailable."""
         if isinstance(error, TimeoutError):
             self._watch.timed_out()
-        if (owner := self._guess(token)) is None:
-            return None
-        return self._watch.last_key(token) or KnownKey(owner, disabled=False)
+        if (owner := self._dev_owner(token)) is not None:
+            return KnownKey(owner, disabled=False)
+        if not self._watch.has_seen(token):
+            raise StoreUnavailable("the API key cannot be looked up") from error
+        return self._watch.last_key(token)
 
     def _guess(self, token: str) -> str | None:
         """The owner as last seen; correct unless the key has changed since."""
@@ -286,6 +319,13 @@ class Recollection:
 
     def _seconds(self) -> float:
         return self._watch.last_configuration.retrievalBudgetMs / 1000
+
+    def _key_seconds(self, token: str) -> float:
+        """How long to wait for PostgreSQL to identify a caller."""
+        if self._dev_owner(token) is not None:
+            return 0.0
+        least = _SEEN_KEY_SECONDS if self._watch.has_seen(token) else _NEW_KEY_SECONDS
+        return max(self._seconds(), least)
 
 
 def retrieval_config(

@@ -157,6 +157,10 @@ class Watch:
             self._keys.popitem(last=False)
         return found
 
+    def has_seen(self, token: str) -> bool:
+        """Whether this token was looked up before, also if it is no key."""
+        return hash_of(token) in self._keys
+
     def last_key(self, token: str) -> KnownKey | None:
         """The API key with this token, as it was last seen."""
         known = self._keys.get(hash_of(token))
