@@ -83,11 +83,13 @@ class Administration:
         query = Query(request.scope["query_string"])
         forgets = query.choice("memories", "keep", "delete") == "delete"
         key_id = _key_id(request)
-        if not await self._worker.keys.remove(key_id):
-            raise Missing("no API key has this id")
-        deleted = 0
-        if forgets:
+        keys, deleted = self._worker.keys, 0
+        # The key goes last: if the plugin is down, the same request can be sent again. Until then
+        # nobody can use it.
+        if forgets and await keys.change(key_id, name=None, disabled=True) is not None:
             deleted = await self._worker.store.delete_all(Selection((key_id,)))
+        if not await keys.remove(key_id):
+            raise Missing("no API key has this id")
         return JSONResponse({"success": True, "deletedCount": deleted})
 
     async def health(self, request: Request) -> Response:  # noqa: ARG002

@@ -4,12 +4,13 @@ import asyncio
 import gzip
 import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.integration.recall import upstream
-from tests.integration.recall.server import Recall, be_patient, recall
+from tests.integration.recall.server import MANAGEMENT, Recall, be_patient, recall
 from tests.integration.recall.upstream import Model, Received, chunk, event, head, whole
 from tests.waiting import until
 
@@ -455,8 +456,28 @@ class TestCredentials:
         ) as server:
             be_patient(server, "m-1")
             async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
-                own = {"authorization": "Bearer sk-mine", "x-api-key": "sk-mine"}
-                answer = await client.post("/v1/chat/completions", json=ASK, headers=own)
-        assert model.last.header("authorization") == "Bearer sk-mine"
-        assert model.last.header("x-api-key") == "sk-mine"
-        assert not [name for name in answer.headers if name.startswith("x-memory")]
+                # The second looks like one of our keys, but is none.
+                for token in ("sk-mine", f"mr_{'x' * 40}"):
+                    own = {"authorization": f"Bearer {token}", "x-api-key": token}
+                    answer = await client.post("/v1/chat/completions", json=ASK, headers=own)
+                    assert model.last.header("authorization") == f"Bearer {token}"
+                    assert model.last.header("x-api-key") == token
+                    assert not [name for name in answer.headers if name.startswith("x-memory")]
+
+    async def test_a_key_is_removed_after_its_memories(
+        self, api: httpx.AsyncClient, recall_database: str, model: Model, tmp_path: Path
+    ) -> None:
+        key = await self.key(api)
+        await remember(api, key["id"])
+        path = f"/api/keys/{key['id']}?memories=delete"
+        flags = ["--database-url", recall_database, "--plugin-url", f"unix:{tmp_path}/no.sock"]
+        with recall(*flags, "--upstream-url", model.url, "--dev-auth") as server:
+            async with httpx.AsyncClient(
+                base_url=server.url, headers=MANAGEMENT, timeout=60
+            ) as client:
+                for _ in range(2):
+                    assert (await client.delete(path)).status_code == 503
+        known = (await api.get("/api/keys")).json()["keys"]
+        assert [one["disabled"] for one in known if one["id"] == key["id"]] == [True]
+        assert (await api.delete(path)).json() == {"success": True, "deletedCount": 1}
+        assert (await api.delete(path)).status_code == 404
