@@ -15,7 +15,7 @@ from postgres.errors import StoreUnavailable
 from recall.extraction import Fact, extract_facts_from_text
 from recall.memory import now
 from recall.store import Draft, MemoryStore
-from recall.turn import storable, without_block
+from recall.turn import storable
 from recall.watch import Watch
 from serving.metrics import Metrics
 
@@ -115,7 +115,7 @@ class Learner:
         """The facts of both texts; the user's own win over the assistant's."""
         facts: dict[str, Fact] = {}
         if lesson.assistant_text:
-            said = storable(without_block(lesson.assistant_text))
+            said = storable(lesson.assistant_text)
             facts |= {fact.key: fact for fact in await _extract(said, "assistant")}
         if lesson.user_text:
             own = await _extract(lesson.user_text, "user")

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from contract import MemoryClient, MemoryWrite
+from recall.injection import format_memory_context
 from recall.memory import memory_id, namespace_of
 from tests.integration.recall.server import Recall
 from tests.waiting import eventually
@@ -477,3 +478,10 @@ async def test_extract_preview(api: httpx.AsyncClient) -> None:
         "polarity": "positive",
         "speaker": "user",
     }
+
+
+async def test_extract_preview_finds_nothing_in_a_memory_block(api: httpx.AsyncClient) -> None:
+    block = format_memory_context([{"content": "I prefer dark mode"}])
+    text = f"{block}\n\nI like tea."
+    answer = await api.post("/api/memory/extract-preview", json={"text": text})
+    assert [fact["content"] for fact in answer.json()["facts"]] == ["I like tea"]
