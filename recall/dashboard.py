@@ -21,7 +21,7 @@ from recall.configuration import Configuration
 from recall.errors import Denied, Invalid
 from recall.gate import SESSION_SECONDS, Sessions, is_same_origin
 from recall.listing import Listing
-from recall.memory import MAX_OWNER, MEMORY_TYPES, SHARED
+from recall.memory import MEMORY_TYPES, SHARED, is_owner
 from recall.selection import Selection
 from recall.worker import Worker
 
@@ -227,7 +227,9 @@ def _file(name: str) -> bytes:
 def _asked(request: Request) -> dict[str, Any]:
     """The query of the URL. Invalid values are ignored, because links may be outdated."""
     given = dict(request.query_params)
-    chosen = given.get("apiKeyId", "")[:MAX_OWNER]
+    chosen = given.get("apiKeyId", "")
+    if not is_owner(chosen):
+        chosen = ""
     page = given.get("page", "")
     return {
         "q": given.get("q", "").replace("\x00", "")[:_MAX_TEXT],

@@ -77,4 +77,8 @@ def is_same_origin(request: Request) -> bool:
     site = request.headers.get("sec-fetch-site")
     if origin in (None, "null"):  # browsers send none from pages with `no-referrer`
         return site == "same-origin"
-    return site in (None, "same-origin") and urlsplit(origin).netloc == request.headers.get("host")
+    try:
+        host = urlsplit(origin).netloc
+    except ValueError:  # it is no URL
+        return False
+    return site in (None, "same-origin") and host == request.headers.get("host")

@@ -201,7 +201,7 @@ class TestMemories:
         "query",
         [
             *("page=abc", "page=0", "page=-1", f"page={'1' * 5000}", "type=zzz", "q=%00", "q=%ff"),
-            *("apiKeyId=%0a", f"apiKeyId={'x' * 500}"),
+            *("apiKeyId=%0a", "apiKeyId=%00", f"apiKeyId={'x' * 500}"),
         ],
     )
     def test_an_invalid_query_string_is_ignored(self, rest: httpx.Client, query: str) -> None:
