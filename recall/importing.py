@@ -108,9 +108,12 @@ def _values(body: bytes, result: Imported) -> Iterator[tuple[int, Any]]:
         try:
             values = load_json(body)
         except BadRequest as error:
-            raise invalid("body", error.message.removeprefix("body: ")) from None
-        yield from enumerate(values, 1)
-        return
+            if not _is_json(body.lstrip().partition(b"\n")[0]):
+                raise invalid("body", error.message.removeprefix("body: ")) from None
+            # The first of several lines is an array, which is no memory.
+        else:
+            yield from enumerate(values, 1)
+            return
     for number, line in enumerate(body.split(b"\n"), 1):
         if not line.strip():
             continue
@@ -120,3 +123,11 @@ def _values(body: bytes, result: Imported) -> Iterator[tuple[int, Any]]:
             result.refuse(number, error.message.removeprefix("body: "))
             continue
         yield number, value
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        load_json(text)
+    except BadRequest:
+        return False
+    return True

@@ -57,6 +57,18 @@ class TestExportImport:
         assert (newest["key"], oldest["key"]) == ("a", "d")
         assert oldest["createdAt"] == "2024-05-06T07:08:09Z"
 
+    async def test_the_first_line_may_be_a_bad_one_too(
+        self, api: httpx.AsyncClient, owner: str
+    ) -> None:
+        path = f"/api/memory/import?apiKeyId={owner}"
+        for first in (b"[1]", b"[]", b"not json"):
+            lines = first + b'\n{"key":"a","content":"one"}'
+            result = (await api.post(path, content=lines)).json()
+            assert result["imported"] + result["updated"] == 1
+            assert [error["line"] for error in result["errors"]] == [1]
+        broken = await api.post(path, content=b'[{"key":"a","content":"one"},')
+        assert broken.status_code == 400
+
     @pytest.mark.parametrize(
         ("rule", "content", "metadata", "counts"),
         [
