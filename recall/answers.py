@@ -107,7 +107,7 @@ def _first_choice(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _messages_stream(events: Iterator[Any]) -> str | None:
-    blocks: dict[Any, list[str]] = {}
+    blocks: dict[str, list[str]] = {}
     for event in events:
         if not isinstance(event, dict):
             continue
@@ -115,7 +115,8 @@ def _messages_stream(events: Iterator[Any]) -> str | None:
             case "content_block_delta":
                 delta = event.get("delta")
                 if isinstance(delta, dict) and delta.get("type") == "text_delta":
-                    blocks.setdefault(event.get("index"), []).extend(_texts(delta.get("text"), ""))
+                    place = str(event.get("index"))
+                    blocks.setdefault(place, []).extend(_texts(delta.get("text"), ""))
             case "message_stop":
                 return "\n".join("".join(parts) for parts in blocks.values())
             case "error":
@@ -129,13 +130,13 @@ def _messages_whole(value: dict[str, Any]) -> str | None:
 
 
 def _responses_stream(events: Iterator[Any]) -> str | None:
-    parts: dict[Any, list[str]] = {}
+    parts: dict[str, list[str]] = {}
     for event in events:
         if not isinstance(event, dict):
             continue
         match event.get("type"):
             case "response.output_text.delta":
-                place = (event.get("output_index"), event.get("content_index"))
+                place = f"{event.get('output_index')}/{event.get('content_index')}"
                 parts.setdefault(place, []).extend(_texts(event.get("delta"), ""))
             case "response.completed" | "response.incomplete":
                 return "\n".join("".join(part) for part in parts.values())
