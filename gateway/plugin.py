@@ -129,7 +129,11 @@ class Plugin:
             await self._client.delete_namespace(namespace, timeout=_WRITE_SECONDS)
 
     async def search(
-        self, namespaces: Sequence[str], query: str, embedding: list[float] | None, limit: int
+        self,
+        namespaces: Sequence[str],
+        query: str | None,
+        embedding: list[float] | None,
+        limit: int,
     ) -> list[Found]:
         """The best matches in each group of namespaces that the plugin accepts at once."""
         if len(namespaces) <= self._most_namespaces:
@@ -143,9 +147,22 @@ class Plugin:
         found = await asyncio.gather(*map(look, groups(namespaces, self._most_namespaces)))
         return [memory for group in found for memory in group]
 
+    async def nearest(
+        self, namespaces: Sequence[str], embedding: list[float], limit: int
+    ) -> list[Found]:
+        """The memories with the most similar embeddings; none if the plugin refuses this one."""
+        try:
+            return await self.search(namespaces, None, embedding, limit)
+        except BadRequest:
+            return []
+
     async def searches_words(self) -> bool:
         """Whether the plugin supports text search."""
         return await self._understands("fts")
+
+    async def searches_vectors(self) -> bool:
+        """Whether the plugin finds memories by their embeddings."""
+        return await self._understands("embedding")
 
     async def memories(self, namespaces: Sequence[str]) -> list[Found]:
         """All memories, in any order; of a plugin that cannot list them, the newest ones."""
@@ -267,15 +284,18 @@ class Plugin:
         return {it for it in written if it is not None}
 
     async def _search_group(
-        self, names: Sequence[str], query: str, embedding: list[float] | None, limit: int
+        self, names: Sequence[str], query: str | None, embedding: list[float] | None, limit: int
     ) -> list[Found]:
-        asked = {"namespaces": names, "query": query, "limit": limit}
+        asked: dict[str, Any] = {"namespaces": names, "limit": limit}
+        if query is not None:
+            asked["query"] = query
         if embedding is not None and await self._understands("embedding"):
             asked["embedding"] = embedding
         try:
             body = orjson.dumps(asked)
-            found = read_found(await self._client.search_bytes(body, secrets=[query]))
-            if found or "embedding" not in asked:
+            secrets = [] if query is None else [query]
+            found = read_found(await self._client.search_bytes(body, secrets=secrets))
+            if found or query is None or "embedding" not in asked:
                 return found
             # A plugin that expects embeddings of another dimension finds nothing: use words only.
             return await self._search_group(names, query, None, limit)
@@ -318,9 +338,17 @@ def read_found(body: bytes) -> list[Found]:
             and {float, NoneType}.issuperset(map(type, scores))
             and rb"\u0000" not in body
         ):
-            return list(zip(ids, texts, [it or 0.0 for it in scores], strict=True))
+            return list(zip(ids, texts, _scores(scores), strict=True))
     memories = read_answer(SearchResponse, body).memories
-    return [(str(it.id), it.content, it.score or 0.0) for it in memories]
+    scores = _scores([it.score for it in memories])
+    return [(str(it.id), it.content, score) for it, score in zip(memories, scores, strict=True)]
+
+
+def _scores(given: Sequence[float | None]) -> list[float]:
+    """Scores for all; without any, the order of the memories says which are the best."""
+    if all(it is None for it in given):
+        return [1 / place for place in range(1, len(given) + 1)]
+    return [it or 0.0 for it in given]
 
 
 def _are_all_written(answer: bytes, memories: Sequence[Unwritten]) -> bool:

@@ -29,6 +29,7 @@ _QUERY_BEGIN = 600
 _QUERY_END = 200
 _WORD = re.compile(r"\w+")
 _PART_OF_WORD = 0.5
+_RANK_CONSTANT = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,10 @@ class Search:
                     return await self._best(_Question(given, request, scope, guess, is_guess=True))
                 except (_Outdated, Unauthorized):
                     self._scopes.forget(scope)
+                except contract.MemoryPluginError:
+                    # The key was to be checked with the results: `Unauthorized` if it is wrong.
+                    await self._scopes.namespaces(scope, given)
+                    raise
             namespaces = await self._scopes.namespaces(scope, given)
             if not namespaces.names:
                 return []
@@ -99,11 +104,15 @@ class Search:
         names = asked.namespaces.names
         if not names:
             return await self._describe(asked, [])
+        limit = min(MAX_LIMIT, top_k + _SPARE)
         if not await self._plugin.searches_words():
             found = rank_by_words(await self._plugin.memories(names), query)
+            if self._models.embeds and await self._plugin.searches_vectors():
+                embedding = await self._models.embed_query(query)
+                if embedding is not None:
+                    found = fused(found, await self._plugin.nearest(names, embedding, limit))
             return await self._describe(asked, found)
         embedding = await self._models.embed_query(query)
-        limit = min(MAX_LIMIT, top_k + _SPARE)
         while True:
             found = await self._plugin.search(names, query, embedding, limit)
             results = await self._describe(asked, found)
@@ -209,3 +218,18 @@ def rank_by_words(memories: Iterable[Found], query: str) -> list[Found]:
         if score:
             found.append((memory_id, text, score))
     return found
+
+
+def fused(*lists: list[Found]) -> list[Found]:
+    """Reciprocal rank fusion, because scores of different kinds cannot be compared.
+
+    What is near the top of either list is near the top of the result.
+    """
+    texts: dict[str, str] = {}
+    scores: defaultdict[str, float] = defaultdict(float)
+    for found in lists:
+        best_first = sorted(found, key=lambda it: it[2], reverse=True)
+        for place, (memory_id, text, _) in enumerate(best_first, 1):
+            texts[memory_id] = text
+            scores[memory_id] += 1 / (_RANK_CONSTANT + place)
+    return [(memory_id, text, scores[memory_id]) for memory_id, text in texts.items()]

@@ -1,4 +1,5 @@
--- The plugin has the memories $2 of the session $1; finish the batches that are now complete.
+-- The plugin has the memories $2 of the session $1; finish the batches that are now complete. Returns what came from
+-- the buffer: a batch without messages has facts that a model found later, or a file.
 WITH written AS (
     UPDATE memories SET text = NULL
     WHERE session = $1 AND id = ANY($2::uuid[])
@@ -24,5 +25,5 @@ emptied AS (
 )
 SELECT
     coalesce(sum(message_count), 0)::integer AS message_count,
-    coalesce(sum(memory_count), 0)::integer AS memory_count
+    coalesce(sum(memory_count) FILTER (WHERE message_count > 0), 0)::integer AS memory_count
 FROM done

@@ -228,6 +228,26 @@ async def test_ruling_10_with_an_embedder_search_is_hybrid(
         assert len(await ann.search("coffee")) == 1
 
 
+@pytest.mark.parametrize("extensions", [EXTENSIONS, ()], ids=["all", "none"])
+async def test_ruling_10_without_text_search_embeddings_are_still_used(
+    store: str, extensions: tuple[Extension, ...]
+) -> None:
+    plugin = Switchboard(ExamplePlugin(Store(), ["embedding", "propagation"], extensions))
+    async with (
+        openai() as api,
+        people.gateway(store, plugin.client(), embed_url=api.url, embed_model="e") as gateway,
+    ):
+        ann = await gateway.person()
+        await ann.say("chat:1", "My ship is red", "We drink tea")
+        first, *_ = await ann.texts("what to drinks")
+        assert "drink tea" in first
+        first, *_ = await ann.texts("red")
+        assert "ship is red" in first
+        api.is_down = True
+        assert await ann.texts("what to drinks") == []
+        assert len(await ann.texts("red")) == 1
+
+
 class OneDimension(Store):
     """It takes embeddings of one dimension only, which is not that of the embedder."""
 
@@ -275,6 +295,30 @@ async def test_a_memory_that_is_refused_without_its_embedding_is_no_failure_of_t
         plugin.refuses = lambda body: "poison" in body
         checked(await ann.post("/memories/flush", session_id="chat:1"), 503)
         assert not await counts_a_failure(gateway, "embedder")
+
+
+async def test_a_flush_counts_only_what_it_took(store: str, plugin: Switchboard) -> None:
+    refused = asyncio.Event()
+
+    def refuses(body: str) -> bool:
+        if "owns a boat" in body:
+            refused.set()
+        return refused.is_set()
+
+    plugin.refuses = refuses
+    async with (
+        openai() as api,
+        people.gateway(store, plugin.client(), llm_url=api.url, llm_model="m") as gateway,
+    ):
+        ann = await gateway.person()
+        api.facts = ["Ann owns a boat"]
+        assert (await ann.say("chat:1", "The boat needs paint"))["memory_count"] == 1
+        await refused.wait()
+        plugin.refuses = lambda _: False
+        # It also writes the fact, which nobody had added to the buffer.
+        answer = await ann.flush("chat:1")
+        assert (answer["status"], answer["memory_count"]) == ("no_extraction", 0)
+        await eventually(lambda: facts(ann, "boat"))
 
 
 async def test_models_are_off_unless_configured(ann: Person) -> None:

@@ -255,6 +255,20 @@ async def test_without_text_search_every_memory_is_found_if_the_plugin_lists_the
             assert (await ann.texts(word))[0].startswith(f"User: {word}\n")
 
 
+async def test_ruling_4_a_wrong_key_is_reported_even_if_the_plugin_is_down(
+    ann: Person, bob: Person, plugin: Switchboard
+) -> None:
+    for person in (ann, bob):
+        await person.say("chat:1", "I drink tea")
+        assert await person.search("tea")
+    plugin.is_down = True
+    checked(await ann.http.post(f"/users/{ann.user_id}/rotate-key"), 200)
+    checked(await bob.delete(f"/users/{bob.user_id}"), 202)
+    for person in (ann, bob):
+        asked = {"query": "tea", "scope": ["all_user_memory"]}
+        checked(await person.post("/memories/search", **asked), 401)
+
+
 async def test_a_plugin_that_is_down_is_reported(ann: Person, plugin: Switchboard) -> None:
     await ann.say("chat:1", "I drink tea")
     plugin.is_down = True

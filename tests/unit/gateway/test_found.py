@@ -31,6 +31,15 @@ def test_memories_are_read_in_order() -> None:
     assert read_found(body()) == []
 
 
+def test_without_scores_the_order_is_kept() -> None:
+    rows = [_ROW | {"id": _ID.replace("0be7", f"{place}be7")} for place in range(3)]
+    for row in rows:
+        del row["score"]
+    for body_ in (body(*rows), body(*rows).replace(b"tea", rb"\u0074ea \\u0000")):
+        scores = [score for _, _, score in read_found(body_)]
+        assert scores == sorted(set(scores), reverse=True)
+
+
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
