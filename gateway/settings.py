@@ -10,6 +10,8 @@ from serving.errors import BadSetting
 from serving.plugin import PluginSettings
 from serving.settings import ServerSettings, listen_on, setting, settings_of
 
+_LONGEST_IDLE_SECONDS = 1_000_000_000
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(PluginSettings, DatabaseSettings, ServerSettings):
@@ -48,6 +50,10 @@ class Settings(PluginSettings, DatabaseSettings, ServerSettings):
 
     def check(self) -> None:
         super().check()
+        if self.idle_flush > _LONGEST_IDLE_SECONDS:
+            raise BadSetting(
+                f"--idle-flush must be at most {_LONGEST_IDLE_SECONDS} seconds; 0 means never"
+            )
         for flag, secret in (
             ("--admin-token", self.admin_token),
             ("--llm-api-key", self.llm_api_key),

@@ -98,6 +98,8 @@ def test_ruling_2_a_unix_socket_is_this_machine(tmp_path: Path) -> None:
         (["--llm-url=127.0.0.1:11434/v1", "--llm-model=x"], "--llm-url"),
         (["--embed-url=http://host:port/v1", "--embed-model=x"], "--embed-url"),
         (["--idle-flush=-1"], "--idle-flush"),
+        (["--idle-flush=inf"], "--idle-flush"),
+        (["--idle-flush=1e12"], "--idle-flush"),
         (["--admin-token=ü"], "--admin-token"),
         (["--embed-api-key=ü"], "--embed-api-key"),
         (["--plugin-token=ü"], "--plugin-token"),
