@@ -34,14 +34,15 @@ def load_config(
     env = os.environ if env is None else env
     cwd = Path.cwd() if cwd is None else cwd
     home = _expanded(env.get("MEMORY_AGENT_HOME") or "~/.beaver", env, cwd)
-    source = _named(path, env, cwd) or _found(home, workspace, cwd)
+    given = None if workspace is None else _expanded(workspace, env, cwd)
+    source = _named(path, env, cwd) or _found(home, given, cwd)
     data = {} if source is None else _read(source)
     try:
         config = parse_config(data)
     except ConfigError as error:
         raise ConfigError(f"{source}: {error}") from None
-    if workspace is not None:
-        place = _expanded(workspace, env, cwd)
+    if given is not None:
+        place = given
     elif source is not None and "workspace" in data:
         # Relative to the file: where the agent is started must not change what it remembers.
         place = _expanded(data["workspace"], env, source.parent)
@@ -122,7 +123,7 @@ def _found(home: Path, workspace: Path | None, cwd: Path) -> Path | None:
     def places() -> Iterator[Path]:
         yield home / "config.json"
         if workspace is not None:
-            yield cwd / workspace / ".beaver" / "config.json"
+            yield workspace / ".beaver" / "config.json"
         yield cwd / ".beaver" / "config.json"
 
     return next((place for place in places() if _exists(place)), None)

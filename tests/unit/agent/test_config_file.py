@@ -53,6 +53,13 @@ def test_the_first_file_that_exists_is_used_as_a_whole(
     assert empty.memory.mode == "hybrid"
 
 
+def test_a_workspace_may_be_in_the_home_directory(tmp_path: Path, places: dict[str, Path]) -> None:
+    env = {"HOME": str(tmp_path), "MEMORY_AGENT_HOME": str(tmp_path / "none")}
+    config = load_config(env=env, workspace=Path("~/workspace"), cwd=tmp_path)
+    assert config.source == places["workspace"]
+    assert config.workspace == tmp_path / "workspace"
+
+
 def test_a_cloned_repository_cannot_redirect_an_agent(
     tmp_path: Path, places: dict[str, Path]
 ) -> None:
