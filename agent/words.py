@@ -1,6 +1,7 @@
 """Words for SQLite's full-text index, in any script."""
 
 import re
+import unicodedata
 
 # Chinese, Japanese, Thai, Lao, Khmer and Burmese put no spaces between words. Each character is
 # indexed as a word, and a run of them is searched as a phrase.
@@ -14,10 +15,20 @@ _MOST_WORDS = 100  # a model may pass a whole page; SQLite limits the size of an
 
 def indexed(text: str) -> str:
     """The text as it is indexed."""
-    return _UNSPACED.sub(r" \g<0> ", text)
+    return _UNSPACED.sub(r" \g<0> ", unicodedata.normalize("NFC", text))
 
 
 def matching(query: str) -> str:
     """An FTS5 expression for texts with any of the query's words; "" if it has none."""
-    words = list(dict.fromkeys(re.findall(r"\w+", query)))[:_MOST_WORDS]
+    words = list(dict.fromkeys(_words(query)))[:_MOST_WORDS]
     return " OR ".join(f'"{indexed(word).strip()}"' for word in words)
+
+
+def _words(text: str) -> list[str]:
+    """Vowel signs and accents are part of their word: without them it is other, shorter words."""
+    runs = "".join(it if _is_in_word(it) else " " for it in text).split()
+    return [run for run in runs if any(map(str.isalnum, run))]
+
+
+def _is_in_word(character: str) -> bool:
+    return character.isalnum() or character == "_" or unicodedata.category(character)[0] == "M"

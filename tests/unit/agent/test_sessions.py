@@ -4,6 +4,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -117,6 +118,27 @@ def test_any_script_is_found(path: Path, text: str, query: str) -> None:
     store.append_message("a", "user", text)
     store.append_message("a", "user", "something else: 漢字 ก 한국")
     assert found(store, query) == [text]
+    store.close()
+
+
+@pytest.mark.parametrize("word", ["Zürich", "việt", "ガード", "고양이는", "हिन्दी", "مُحَمَّد", "x̂"])
+def test_a_word_is_found_however_its_accents_are_encoded(path: Path, word: str) -> None:
+    store = SessionStore(path)
+    forms = [unicodedata.normalize(form, word) for form in ("NFC", "NFD")]
+    for form in forms:
+        store.append_message("a", "user", f"-- {form} --")
+    for form in forms:
+        assert set(found(store, form)) == {f"-- {it} --" for it in forms}
+    store.close()
+
+
+@pytest.mark.parametrize(("text", "other"), [("हिन्दी", "दिन"), ("مُحَمَّد", "حَمَام")])
+def test_a_word_with_vowel_signs_is_not_found_by_its_letters(
+    path: Path, text: str, other: str
+) -> None:
+    store = SessionStore(path)
+    store.append_message("a", "user", text)
+    assert found(store, other) == []
     store.close()
 
 
