@@ -24,7 +24,7 @@ class OpenAIProvider:
         headers = {}
         if config.api_key is not None:
             if not fits_header(config.api_key):
-                raise ConfigError("provider.apiKey: must be printable ASCII without spaces")
+                raise ConfigError("provider.apiKey: must be printable characters without spaces")
             headers["Authorization"] = f"Bearer {config.api_key}"
         self._config = config
         # Models are often behind a company's proxy, unlike the gateway next door.

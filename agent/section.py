@@ -51,7 +51,7 @@ class Section:
             return None
         value = self.text(name)
         if not fits_header(value):
-            raise self.wrong(name, "must be printable ASCII without spaces")
+            raise self.wrong(name, "must be printable characters without spaces")
         return value
 
     def path(self, name: str, default: str) -> Path:
@@ -110,7 +110,8 @@ class Section:
 
 
 def fits_header(text: str) -> bool:
-    return text.isascii() and text.isprintable() and " " not in text
+    """Whether a header can carry it as UTF-8; control characters and surrogates do not print."""
+    return text.isprintable() and " " not in text
 
 
 def _as_float(value: Any) -> float | None:

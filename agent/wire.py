@@ -62,7 +62,7 @@ class Wire:
             http = httpx.AsyncClient(
                 transport=transport,
                 timeout=seconds,
-                headers={**usual, **(headers or {})},
+                headers=httpx.Headers({**usual, **(headers or {})}, encoding="utf-8"),
                 follow_redirects=False,
                 trust_env=proxies,
                 limits=_NO_IDLE_CONNECTIONS,

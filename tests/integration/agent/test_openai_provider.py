@@ -96,6 +96,16 @@ async def test_without_a_key_none_is_sent(server: Stub) -> None:
     assert "authorization" not in server.requests[0].headers
 
 
+async def test_a_key_that_is_not_ascii_is_sent_as_utf8(server: Stub) -> None:
+    server.answer("POST", PATH, Reply(body=completion({"content": "x"})))
+    config = ProviderConfig(base_url=f"{server.url}/v1", model="m", api_key="schlüssel…")
+    provider = OpenAIProvider(config)
+    await provider.complete(MESSAGES, [])
+    await provider.aclose()
+    sent = server.requests[0].headers["authorization"]
+    assert sent.encode("latin-1").decode() == "Bearer schlüssel…"
+
+
 async def test_tool_calls_and_reasoning(server: Stub) -> None:
     message = {
         "content": None,
@@ -260,7 +270,7 @@ async def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatc
         await provider.aclose()
 
 
-@pytest.mark.parametrize("key", ["sk-canary\n", "sk-canäry", "sk canary", "sk-canary\0"])
+@pytest.mark.parametrize("key", ["sk-canary\n", "sk-canary\ud800", "sk canary", "sk-canary\0"])
 def test_a_key_that_no_header_can_carry_is_refused_unseen(key: str) -> None:
     with pytest.raises(ConfigError) as error:
         OpenAIProvider(ProviderConfig(base_url="http://x", model="m", api_key=key))

@@ -226,9 +226,9 @@ def test_the_provider() -> None:
     assert parse_config({"provider": section}).provider == ProviderConfig(
         base_url="http://127.0.0.1:11434/v1", model="m", api_key=None, timeout_seconds=60.0
     )
-    more = {**section, "apiKey": "sk-1", "timeoutSeconds": 0.5}
+    more = {**section, "apiKey": "sk-…", "timeoutSeconds": 0.5}
     assert parse_config({"provider": more}).provider == ProviderConfig(
-        base_url="http://127.0.0.1:11434/v1", model="m", api_key="sk-1", timeout_seconds=0.5
+        base_url="http://127.0.0.1:11434/v1", model="m", api_key="sk-…", timeout_seconds=0.5
     )
 
 
@@ -236,7 +236,7 @@ def test_the_provider() -> None:
     ("name", "value"),
     [
         ("baseUrl", None), ("baseUrl", "x"), ("model", ""), ("model", 5), ("apiKey", ""),
-        ("apiKey", 5), ("apiKey", "sk-\nx"), ("apiKey", "schlüssel"), ("apiKey", "two words"),
+        ("apiKey", 5), ("apiKey", "sk-\nx"), ("apiKey", "sk-\ud800"), ("apiKey", "two words"),
         ("timeoutSeconds", 0),
     ],
 )  # fmt: skip
