@@ -18,6 +18,15 @@ class InvalidArguments(dict[str, Any]):
     """Stands for arguments that were not a JSON object; empty, and refused by every tool."""
 
 
+def with_integers(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """5.0 becomes 5 where the schema wants an integer: some servers only have floats."""
+    properties: Mapping[str, Any] = schema.get("properties", {})
+    return {
+        name: _as_integer(value) if properties.get(name, {}).get("type") == "integer" else value
+        for name, value in arguments.items()
+    }
+
+
 def check(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str | None:
     """What is wrong with the arguments, for the model to read; None if nothing is."""
     properties: Mapping[str, Any] = schema.get("properties", {})
@@ -32,6 +41,10 @@ def check(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str | None
         _check_value(name, value, properties.get(name, {})) for name, value in arguments.items()
     )
     return next((problem for problem in problems if problem), None)
+
+
+def _as_integer(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _check_value(name: str, value: Any, schema: Mapping[str, Any]) -> str | None:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from agent.arguments import InvalidArguments, check
+from agent.arguments import InvalidArguments, check, with_integers
 
 
 class Tool(Protocol):
@@ -63,6 +63,7 @@ class ToolRegistry:
         # Models send null for arguments they leave out.
         needed = tool.parameters.get("required", ())
         given = {key: it for key, it in arguments.items() if it is not None or key in needed}
+        given = with_integers(given, tool.parameters)
         problem = check(given, tool.parameters)
         if problem:
             return _refusal(problem)

@@ -78,6 +78,8 @@ class Turn:
 
 
 def _wire_call(call: ToolCall) -> dict[str, Any]:
-    arguments = json.dumps(dict(call.arguments), ensure_ascii=False, default=str)
-    function = {"name": call.name, "arguments": arguments}
+    # Other providers may pass on anything; the registry tells the model what is wrong with it.
+    arguments = dict(call.arguments) if isinstance(call.arguments, Mapping) else {}
+    text = json.dumps(arguments, ensure_ascii=False, default=str)
+    function = {"name": call.name, "arguments": text}
     return {"id": call.id, "type": "function", "function": function}

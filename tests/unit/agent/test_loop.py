@@ -1,6 +1,7 @@
 """A run: its order, what it stores, how it ends, and what a failing gateway must not change."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -131,6 +132,16 @@ async def test_the_model_gets_the_answers_of_its_tools(make: Make) -> None:
     assert (first["role"], first["tool_call_id"]) == ("tool", "c0")
     assert '"results"' in first["content"]
     assert (second["tool_call_id"], '"success": false' in second["content"]) == ("c1", True)
+
+
+@pytest.mark.parametrize("arguments", ["{bad", None, [1], 5])
+async def test_arguments_of_any_type_are_reported_to_the_model(make: Make, arguments: Any) -> None:
+    world = make(replies=[calls(("session_search", arguments)), "Sorry."])
+    result = await world.run()
+    assert (result.text, result.tool_rounds) == ("Sorry.", 1)
+    asked, told = world.asked()[-2:]
+    assert asked["tool_calls"][0]["function"]["arguments"] == "{}"
+    assert json.loads(told["content"])["error"] == "The arguments must be a JSON object."
 
 
 async def test_a_note_shows_in_the_prompt_of_the_next_run(make: Make) -> None:

@@ -53,6 +53,7 @@ def registry() -> ToolRegistry:
 async def test_a_tool_answers_json(registry: ToolRegistry) -> None:
     assert json.loads(await registry.call("adder", {"a": 1, "b": 2.5})) == {"sum": 3.5}
     assert json.loads(await registry.call("adder", {"a": 1, "b": None, "any": None})) == {"sum": 1}
+    assert await registry.call("adder", {"a": 1.0}) == '{"sum": 1}'
 
 
 @pytest.mark.parametrize(
@@ -202,7 +203,8 @@ async def test_session_search_answers_results(make: Make) -> None:
     assert (hit["session_id"], hit["role"]) == (result.session_id, "user")
     assert hit["text"] == "We deploy on Fridays."
     assert hit["created_at"]
-    for limit in (0, 51, "5", True):
+    assert json.loads(await call("session_search", {"query": "deploy", "limit": 1.0})) == answer
+    for limit in (0, 51, 51.0, 1.5, "5", True):
         refused = json.loads(await call("session_search", {"query": "x", "limit": limit}))
         assert refused["success"] is False
     assert json.loads(await call("session_search", {"query": "nothing"})) == {"results": []}
