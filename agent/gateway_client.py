@@ -17,6 +17,8 @@ class MemoryGatewayClient:
         self, config: GatewayConfig, *, transport: httpx.AsyncBaseTransport | None = None
     ) -> None:
         self._config = config
+        # Nobody has checked a configuration that was made in code: two slashes would be a 404.
+        self._base_url = config.base_url.rstrip("/")
         self._wire = Wire(config.timeout_seconds, transport)
 
     async def search(self, *, conversation_id: str, query: str) -> list[Any]:
@@ -47,7 +49,7 @@ class MemoryGatewayClient:
 
     async def is_reachable(self) -> bool:
         """Whether `GET /health` is answered with 2xx."""
-        outcome = await self._wire.get(f"{self._config.base_url}/health")
+        outcome = await self._wire.get(f"{self._base_url}/health")
         return outcome.category in (None, "invalid_json", "invalid_response") and (
             outcome.status_code is not None
         )
@@ -57,7 +59,7 @@ class MemoryGatewayClient:
 
     async def _call(self, operation: str, **fields: Any) -> tuple[dict[str, Any], int | None]:
         outcome = await self._wire.post(
-            f"{self._config.base_url}/memories/{operation}", self._identified(fields)
+            f"{self._base_url}/memories/{operation}", self._identified(fields)
         )
         if outcome.category is not None:
             raise MemoryGatewayError(operation, outcome.category, outcome.status_code)

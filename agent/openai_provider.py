@@ -26,17 +26,18 @@ class OpenAIProvider:
             if not fits_header(config.api_key):
                 raise ConfigError("provider.apiKey: must be printable characters without spaces")
             headers["Authorization"] = f"Bearer {config.api_key}"
-        self._config = config
+        self._model = config.model
+        self._url = f"{config.base_url.rstrip('/')}/chat/completions"
         # Models are often behind a company's proxy, unlike the gateway next door.
         self._wire = Wire(config.timeout_seconds, transport, headers=headers, proxies=True)
 
     async def complete(
         self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]
     ) -> ProviderReply:
-        body: dict[str, Any] = {"model": self._config.model, "messages": list(messages)}
+        body: dict[str, Any] = {"model": self._model, "messages": list(messages)}
         if tools:
             body["tools"] = list(tools)
-        outcome = await self._wire.post(f"{self._config.base_url}/chat/completions", body)
+        outcome = await self._wire.post(self._url, body)
         if outcome.category is not None:
             raise ProviderError(outcome.category, outcome.status_code)
         message = _message(outcome.body)

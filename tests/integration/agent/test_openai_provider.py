@@ -96,9 +96,9 @@ async def test_without_a_key_none_is_sent(server: Stub) -> None:
     assert "authorization" not in server.requests[0].headers
 
 
-async def test_a_key_that_is_not_ascii_is_sent_as_utf8(server: Stub) -> None:
+async def test_a_base_url_with_a_slash_and_a_key_that_is_not_ascii(server: Stub) -> None:
     server.answer("POST", PATH, Reply(body=completion({"content": "x"})))
-    config = ProviderConfig(base_url=f"{server.url}/v1", model="m", api_key="schlüssel…")
+    config = ProviderConfig(base_url=f"{server.url}/v1/", model="m", api_key="schlüssel…")
     provider = OpenAIProvider(config)
     await provider.complete(MESSAGES, [])
     await provider.aclose()

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -256,6 +257,13 @@ async def test_half_a_surrogate_pair_is_left_to_the_gateway() -> None:
     gateway = FakeGateway()
     await service(gateway).recall_before_run(session_id="s1", prompt="half \ud800")
     assert gateway.bodies("search")[0]["query"] == "half \ud800"
+
+
+async def test_a_base_url_may_end_with_slashes() -> None:
+    gateway = FakeGateway()
+    config = replace(GATEWAY, base_url="http://gateway.test/team//")
+    await MemoryGatewayClient(config, transport=gateway).flush(session_id="s")
+    assert str(gateway.requests[0].url) == "http://gateway.test/team/memories/flush"
 
 
 def test_the_error_of_the_gateway_says_what_failed() -> None:
