@@ -127,9 +127,8 @@ def _as_text(status: dict[str, Any]) -> str:
     for target, name in (("memory", "MEMORY.md"), ("user", "USER.md")):
         if target in curated:
             it = curated[target]
-            lines.append(
-                f"  {name}: {it['entries']} entries, {it['chars']} of {it['limit']} characters"
-            )
+            entries = "1 entry" if it["entries"] == 1 else f"{it['entries']} entries"
+            lines.append(f"  {name}: {entries}, {it['chars']} of {it['limit']} characters")
     gateway = dict(status["gateway"])
     lines.append(f"memory gateway: {gateway.pop('state')}")
     for name, value in gateway.items():

@@ -226,13 +226,15 @@ async def test_status_says_whether_the_gateway_answers(
 
 
 async def test_status_for_people(command: Command) -> None:
-    command.configure()
+    command.configure(workspace=str(command.home / "work"))
+    (command.home / "work" / "memory").mkdir(parents=True)
+    (command.home / "work" / "memory" / "USER.md").write_text("Likes tea.")
     done = await command.run("status")
     assert done.out.splitlines() == [
         "mode: hybrid (explicit)",
         "curated memory: enabled",
         "  MEMORY.md: 0 entries, 0 of 4000 characters",
-        "  USER.md: 0 entries, 0 of 2000 characters",
+        "  USER.md: 1 entry, 10 of 2000 characters",
         "memory gateway: active",
         f"  baseUrl: {command.server.url}",
         "  userId: ada",
