@@ -221,6 +221,26 @@ async def test_tables_in_several_schemas_are_refused_and_nothing_is_touched(data
     await connection.close()
 
 
+async def test_tables_of_another_role_are_refused_and_nothing_is_touched(database: str) -> None:
+    await elsewhere(database, "public")
+    connection = await asyncpg.connect(database)
+    await connection.execute("CREATE ROLE adopter")
+    try:
+        await connection.execute(
+            "DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO adopter',"
+            " current_database()); END $$"
+        )
+        await connection.execute("SET ROLE adopter")
+        with pytest.raises(MigrationRefused, match="belong to another role"):
+            await SCHEMA.migrate(connection)
+        await connection.execute("RESET ROLE")
+        assert await connection.fetchval("SELECT to_regnamespace('memory_plugin')") is None
+        assert await connection.fetchval("SELECT count(*) FROM public.memory_records") == 5
+    finally:
+        await connection.execute("RESET ROLE; DROP OWNED BY adopter; DROP ROLE adopter")
+        await connection.close()
+
+
 async def test_tables_that_come_later_are_named_in_the_log(
     migrated: str, caplog: pytest.LogCaptureFixture
 ) -> None:
