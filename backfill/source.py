@@ -67,6 +67,15 @@ class Pair:
     longest: int
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Where a row of the legacy table is, and whether the run looks at it."""
+
+    workspace_id: UUID | None
+    scope: str | None
+    is_chosen: bool
+
+
 @dataclass(frozen=True)
 class Slots:
     """A number for each pair that has a namespace; rows can be read in that order."""
@@ -98,10 +107,16 @@ class Legacy:
         rows = await self._fetch(query, selection.workspace, selection.limit)
         return [Pair(**row) for row in rows]
 
-    async def known(self, ids: Sequence[UUID]) -> dict[UUID, tuple[UUID | None, str | None]]:
-        """The workspace and the scope of those ids that exist in the legacy table."""
-        rows = await self._fetch(_sql("known"), ids)
-        return {row["id"]: (row["workspace_id"], row["scope"]) for row in rows}
+    async def known(
+        self, ids: Sequence[UUID], selection: Selection, workspaces: Sequence[UUID] | None
+    ) -> dict[UUID, Known]:
+        """Those of the ids that exist in the legacy table."""
+        query = _sql("known").format(chosen=_sql("chosen"))
+        rows = await self._fetch(query, selection.workspace, selection.limit, ids, workspaces)
+        return {
+            row["id"]: Known(row["workspace_id"], row["scope"], bool(row["is_chosen"]))
+            for row in rows
+        }
 
     async def rows(
         self,
