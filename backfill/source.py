@@ -16,6 +16,7 @@ import asyncpg
 from backfill.errors import ConfigurationError, SourceUnavailable
 from backfill.mapping import DEEPEST_CHAIN, LegacyRow, Workspace, Workspaces
 from backfill.selection import Selection
+from postgres.url import for_driver
 
 _REQUIRED = {
     "agent_memories": {
@@ -218,7 +219,7 @@ def describe(url: str) -> str:
 async def _connect(url: str) -> Any:
     try:
         return await asyncpg.connect(
-            url,
+            for_driver(url),
             timeout=_CONNECT_SECONDS,
             command_timeout=None,
             # Each statement is used once.
@@ -240,6 +241,11 @@ async def _connect(url: str) -> Any:
     except (TimeoutError, *_GONE) as error:
         raise SourceUnavailable(
             f"the legacy database {describe(url)} cannot be reached: {_reason(error, url)}"
+        ) from None
+    except asyncpg.PostgresError as error:
+        raise ConfigurationError(
+            f"the legacy database {describe(url)} refused the connection: {_reason(error, url)};"
+            " check DATABASE_URL, and its parameters after the ?"
         ) from None
 
 

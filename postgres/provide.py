@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import asyncpg
 
-from postgres.connection import STORE_FAULTS, close, connect, reason_of
+from postgres.connection import STORE_FAULTS, WRONG_PARAMETER, close, connect, reason_of
 from postgres.embedded import embedded_postgres
 from postgres.errors import DatabaseUnreachable, MigrationFailed
 from postgres.schema import Migration, Schema
@@ -141,6 +141,12 @@ async def _reach(settings: DatabaseSettings, command: str) -> asyncpg.Connection
             raise DatabaseUnreachable(
                 f"the database refused the connection ({type(error).__name__}):"
                 " check the user, the password and the name in --database-url"
+            ) from None
+        except WRONG_PARAMETER as error:
+            # Not its text either.
+            raise BadSetting(
+                "the server refuses a parameter after the ? in --database-url"
+                f" ({type(error).__name__}); leave it out"
             ) from None
         except _SHARED_SESSION as error:
             raise BadSetting(_NO_SESSIONS) from error

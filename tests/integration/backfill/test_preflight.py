@@ -141,6 +141,23 @@ def test_a_database_that_does_not_exist_is_exit_2(
     assert "check DATABASE_URL" in outcome.err
 
 
+def test_a_url_of_another_client_of_postgresql_works(
+    legacy: LegacyDatabase, serve: Serve, tmp_path: Path
+) -> None:
+    legacy.fill(3, legacy.workspace())
+    url = f"{legacy.url}&sslmode=disable&connect_timeout=10&pool_max_conns=4&search_path=public"
+    outcome = Command(url, serve().plugin_url, tmp_path)("-apply")
+    assert outcome.code == 0, outcome.err
+
+
+def test_a_parameter_that_the_server_does_not_know_is_exit_2(
+    legacy: LegacyDatabase, serve: Serve, tmp_path: Path
+) -> None:
+    outcome = Command(f"{legacy.url}&no_such=1", serve().plugin_url, tmp_path)("-apply")
+    assert outcome.code == 2
+    assert 'unrecognized configuration parameter "no_such"' in outcome.err
+
+
 def test_tables_that_may_not_be_read_are_exit_2(
     legacy: LegacyDatabase, serve: Serve, tmp_path: Path
 ) -> None:
