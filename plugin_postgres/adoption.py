@@ -33,11 +33,25 @@ HAVING count(*) = 9
 ORDER BY nspname
 """
 
+# What it makes at every start, and our migrations drop: if they are back, it has served again.
+_ITS_INDEXES = r"""
+SELECT indexrelid::regclass::text AS name
+FROM pg_index
+JOIN pg_class ON pg_class.oid = indexrelid
+WHERE indrelid = to_regclass('memory_plugin.memory_records')
+    AND to_regclass('memory_plugin.plugin_adoption') IS NOT NULL
+    AND (
+        relname IN ('idx_memory_records_namespace', 'idx_memory_records_expires')
+        OR pg_get_indexdef(indexrelid) ~ ' USING gin \(content_tsv\)$'
+    )
+"""
+
 log = logging.getLogger(__name__)
 
 
 async def adopt(connection: asyncpg.Connection, *, fresh: bool) -> None:
     """Move the tables of another plugin into our schema, or refuse to start."""
+    await _adopt_again(connection)
     found = [row["schema"] for row in await connection.fetch(_FIND)]
     if not found:
         return
@@ -64,6 +78,21 @@ async def adopt(connection: asyncpg.Connection, *, fresh: bool) -> None:
             " this one their owner with ALTER TABLE … OWNER TO"
         ) from None
     log.info("adopted the tables of another memory plugin", extra={"schema": schema})
+
+
+async def _adopt_again(connection: asyncpg.Connection) -> None:
+    """After a rollback: the grace period begins anew, and indexes that double ours go again."""
+    indexes = [row["name"] for row in await connection.fetch(_ITS_INDEXES)]
+    if not indexes:
+        return
+    try:
+        async with connection.transaction():
+            await connection.execute(f"DROP INDEX {', '.join(indexes)}")
+            await connection.execute("INSERT INTO memory_plugin.plugin_adoption VALUES (now())")
+    except asyncpg.InsufficientPrivilegeError:
+        log.warning("the role in --database-url may not drop the indexes of the Go plugin")
+    else:
+        log.info("adopted the tables again, which the Go plugin has served since")
 
 
 async def _has_tables(connection: asyncpg.Connection) -> bool:
