@@ -50,6 +50,12 @@ def test_an_address_without_a_plugin_is_exit_2(
     assert trouble.paths == ["/v1/v1/health"]
 
 
+def test_a_timeout_that_is_none_is_exit_2_and_named(serve: Serve) -> None:
+    outcome = serve()("-apply", MEMORY_PLUGIN_TIMEOUT="soon")
+    assert outcome.code == 2
+    assert "MEMORY_PLUGIN_TIMEOUT: must be a duration" in outcome.err
+
+
 @pytest.mark.parametrize("open_paths", [["/v1/health"], []])
 def test_a_plugin_or_a_gateway_that_wants_a_token_is_exit_2(
     legacy: LegacyDatabase, serve: Serve, trouble: Troubled, open_paths: list[str]
