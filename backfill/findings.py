@@ -35,6 +35,9 @@ class Findings:
         self.compared = 0
         self.matched = 0
         self.counts: Counter[Word] = Counter()
+        """The compared rows that do not match."""
+        self.strays = 0
+        """Legacy rows that are not compared and were seen in a wrong namespace."""
         self.extras = 0
         self.other_times = 0
         """Rows whose `created_at` was checked and differs from the legacy row's."""
@@ -53,7 +56,7 @@ class Findings:
     @property
     def mismatches(self) -> int:
         """How many rows are certainly wrong."""
-        return sum(self.counts[word] for word in MISMATCHES)
+        return sum(self.counts[word] for word in MISMATCHES) + self.strays
 
     def judge(
         self,
@@ -70,7 +73,7 @@ class Findings:
             return
         self.compared += 1
         digest = hash_of(content)
-        more = {"legacy_sha256": digest}
+        more: dict[str, Any] = {"legacy_sha256": digest}
         if self._show_content:
             more["content"] = content
         if seen is None:
@@ -90,14 +93,26 @@ class Findings:
             self.other_times += 1
 
     def seen_elsewhere(
-        self, row_id: UUID, workspace_id: UUID | None, namespace: str, seen_in: str
+        self,
+        row_id: UUID,
+        workspace_id: UUID | None,
+        namespace: str,
+        seen_in: str,
+        *,
+        is_compared: bool = True,
     ) -> None:
         """Note a row in a wrong namespace; it may have been counted as missing already."""
         if str(row_id) in self._elsewhere:
             return
         if len(self._elsewhere) < _ELSEWHERE_KEPT:
             self._elsewhere[str(row_id)] = seen_in
-        self._add("wrong namespace", row_id, workspace_id, namespace, {"seen_in": seen_in})
+        more: dict[str, Any] = {"seen_in": seen_in}
+        if is_compared:
+            self._add("wrong namespace", row_id, workspace_id, namespace, more)
+        else:
+            self.strays += 1
+            more["compared"] = False
+            self._note("wrong namespace", row_id, workspace_id, namespace, more)
 
     def add_extra(self, row_id: UUID, namespace: str) -> None:
         """One row that only the target has."""
@@ -106,7 +121,9 @@ class Findings:
 
     def settle(self) -> None:
         """Count each row once: a row that was seen elsewhere is not missing as well."""
-        self.counts = Counter(line["result"] for line in self.differences())
+        self.counts = Counter(
+            line["result"] for line in self.differences() if line.get("compared", True)
+        )
 
     def differences(self) -> Iterator[dict[str, Any]]:
         """One object for each row that does not match."""
@@ -125,11 +142,21 @@ class Findings:
         row_id: UUID,
         workspace_id: UUID | None,
         namespace: str,
-        more: dict[str, str],
+        more: dict[str, Any],
     ) -> None:
         self.counts[word] += 1
         if word in MISMATCHES:
             self.bad_workspaces.add(str(workspace_id))
+        self._note(word, row_id, workspace_id, namespace, more)
+
+    def _note(
+        self,
+        word: Word,
+        row_id: UUID,
+        workspace_id: UUID | None,
+        namespace: str,
+        more: dict[str, Any],
+    ) -> None:
         self._differences.add(
             {
                 "id": str(row_id),

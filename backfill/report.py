@@ -89,8 +89,9 @@ def verification_lines(result: Verification, max_diffs: int, no_extras: bool) ->
     for line in islice(found.differences(), max_diffs):
         seen = f" (it is in {line['seen_in']})" if "seen_in" in line else ""
         yield f"{line['result']}: {line['id']} of {line['namespace']}{seen}{_content(line)}"
-    if found.counts.total() > max_diffs:
-        yield f"… and {found.counts.total() - max_diffs:,} more; --json FILE lists all of them"
+    differences = found.counts.total() + found.strays
+    if differences > max_diffs:
+        yield f"… and {differences - max_diffs:,} more; --json FILE lists all of them"
     for line in islice(found.extra_rows(), max_diffs):
         yield f"extra: {line['id']} in {line['namespace']}"
     if found.extras > max_diffs:
@@ -108,6 +109,8 @@ def verification_lines(result: Verification, max_diffs: int, no_extras: bool) ->
         f" {found.counts['unproven']:,} unproven; {extras} extra on the target"
         f"{'' if no_extras or not found.extras else ' (not a mismatch: agents keep writing)'}"
     )
+    if found.strays:
+        yield f"{_strays(found.strays)}; not counted above"
     for proof, count in Counter(result.proofs.values()).most_common():
         yield f"proof by {proof}: {counted(count, 'namespace')}"
     if result.looked_elsewhere is not None:
@@ -137,14 +140,28 @@ def _times(result: Verification) -> Iterator[str]:
     yield f"at least {number} with a created_at that differs from the legacy one: {repair}"
 
 
+def _strays(number: int) -> str:
+    """Rows that are in a compared namespace although they were not to be compared."""
+    if number == 1:
+        return "1 other row of the legacy table is in a compared namespace and belongs in another"
+    rows = f"{number:,} other rows of the legacy table"
+    return f"{rows} are in compared namespaces and belong in others"
+
+
 def _verdict(result: Verification) -> Iterator[str]:
     found = result.findings
     if found.mismatches:
         bad = len(found.bad_workspaces)
+        if bad:
+            what = (
+                f"{bad:,} of {counted(result.sampled, 'compared workspace')}"
+                f" {'has' if bad == 1 else 'have'} a mismatch"
+            )
+        else:
+            what = _strays(found.strays)
         yield (
-            f"{bad:,} of {counted(result.sampled, 'compared workspace')}"
-            f" {'has' if bad == 1 else 'have'} a mismatch: do NOT set MEMORY_V2_CUTOVER;"
-            " run -apply again to repair what it can, then -verify"
+            f"{what}: do NOT set MEMORY_V2_CUTOVER; run -apply again to repair what it can, then"
+            " -verify"
         )
     elif result.no_extras and found.extras:
         yield "the target has rows that the legacy table does not: do NOT set MEMORY_V2_CUTOVER"
@@ -155,23 +172,32 @@ def _verdict(result: Verification) -> Iterator[str]:
             if found.rejected
             else "no mismatch was found, but"
         )
+        then = "decide whether to cut over anyway"
+        if not result.selection.is_everything:
+            then = _only(result)
         yield (
             f"{also} {unproven} could not be proven: the plugin cannot list its rows,"
-            " and searches did not return them; decide whether to cut over anyway"
+            f" and searches did not return them; {then}"
         )
     else:
         if result.population:
             yield confidence.sentence(result.sampled, result.population)
         whole = "every compared row is there, in its namespace, with its content"
         if not result.selection.is_everything:
-            yield (
-                f"{whole}; but that was {result.selection} only: run -verify without -workspace"
-                " and -limit before the cutover"
-            )
+            rejected = counted(found.rejected.total(), "rejected row")
+            whole += f", except for {rejected}" if found.rejected else ""
+            yield f"{whole}; {_only(result)}"
         elif found.rejected:
             yield f"{whole}; safe to cut over if you do not need the rejected rows"
         else:
             yield f"{whole}: safe to cut over"
+
+
+def _only(result: Verification) -> str:
+    return (
+        f"but that was {result.selection} only: run -verify without -workspace and -limit before"
+        " the cutover"
+    )
 
 
 def forecast_json(forecast: Forecast, rejects: Rejects) -> dict[str, Any]:
@@ -216,6 +242,7 @@ def verification_json(result: Verification) -> dict[str, Any]:
         "missing": found.counts["missing"],
         "different": found.counts["different"],
         "wrong_namespace": found.counts["wrong namespace"],
+        "others_in_wrong_namespace": found.strays,
         "unproven": found.counts["unproven"],
         "extras": found.extras,
         "extras_are_all": result.extras_are_all,

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from uuid import UUID
 
+from backfill.wording import counted
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -17,5 +19,5 @@ class Selection:
         return self.workspace is None and self.limit is None
 
     def __str__(self) -> str:
-        what = "all rows" if self.limit is None else f"the oldest {self.limit:,} rows"
+        what = "all rows" if self.limit is None else f"the oldest {counted(self.limit, 'row')}"
         return what if self.workspace is None else f"{what} of workspace {self.workspace}"

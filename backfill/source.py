@@ -16,6 +16,7 @@ import asyncpg
 from backfill.errors import ConfigurationError, SourceUnavailable
 from backfill.mapping import DEEPEST_CHAIN, LegacyRow, Workspace, Workspaces
 from backfill.selection import Selection
+from postgres.url import for_driver
 
 _REQUIRED = {
     "agent_memories": {
@@ -67,6 +68,15 @@ class Pair:
     longest: int
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Where a row of the legacy table is, and whether the run looks at it."""
+
+    workspace_id: UUID | None
+    scope: str | None
+    is_chosen: bool
+
+
 @dataclass(frozen=True)
 class Slots:
     """A number for each pair that has a namespace; rows can be read in that order."""
@@ -98,10 +108,16 @@ class Legacy:
         rows = await self._fetch(query, selection.workspace, selection.limit)
         return [Pair(**row) for row in rows]
 
-    async def known(self, ids: Sequence[UUID]) -> dict[UUID, tuple[UUID | None, str | None]]:
-        """The workspace and the scope of those ids that exist in the legacy table."""
-        rows = await self._fetch(_sql("known"), ids)
-        return {row["id"]: (row["workspace_id"], row["scope"]) for row in rows}
+    async def known(
+        self, ids: Sequence[UUID], selection: Selection, workspaces: Sequence[UUID] | None
+    ) -> dict[UUID, Known]:
+        """Those of the ids that exist in the legacy table."""
+        query = _sql("known").format(chosen=_sql("chosen"))
+        rows = await self._fetch(query, selection.workspace, selection.limit, ids, workspaces)
+        return {
+            row["id"]: Known(row["workspace_id"], row["scope"], bool(row["is_chosen"]))
+            for row in rows
+        }
 
     async def rows(
         self,
@@ -203,7 +219,7 @@ def describe(url: str) -> str:
 async def _connect(url: str) -> Any:
     try:
         return await asyncpg.connect(
-            url,
+            for_driver(url),
             timeout=_CONNECT_SECONDS,
             command_timeout=None,
             # Each statement is used once.
@@ -225,6 +241,11 @@ async def _connect(url: str) -> Any:
     except (TimeoutError, *_GONE) as error:
         raise SourceUnavailable(
             f"the legacy database {describe(url)} cannot be reached: {_reason(error, url)}"
+        ) from None
+    except asyncpg.PostgresError as error:
+        raise ConfigurationError(
+            f"the legacy database {describe(url)} refused the connection: {_reason(error, url)};"
+            " check DATABASE_URL, and its parameters after the ?"
         ) from None
 
 

@@ -270,7 +270,9 @@ async def open_target(
             breaker=Breaker(failures=sys.maxsize),
         )
     except ValueError as error:
-        raise ConfigurationError(str(error)) from None
+        # The operator sets the timeout in the environment only.
+        named = str(error).replace("timeout: ", "MEMORY_PLUGIN_TIMEOUT: ", 1)
+        raise ConfigurationError(named) from None
     async with client:
         try:
             health = await client.health()

@@ -101,7 +101,7 @@ async def _compare(
 ) -> None:
     findings = result.findings
     has_list = "list" in run.target.extensions
-    extras = Extras(run.legacy, everything, findings)
+    extras = Extras(run.legacy, everything, findings, run.options.selection, chosen)
     prover: Listing | Sighting
     if has_list:
         prover = Listing(run, plan, findings, extras)
@@ -120,7 +120,7 @@ async def _compare(
         result.proofs.update(dict.fromkeys(portion.namespaces, proof))
     await extras.flush()
     run.reporter.finish()
-    is_whole = chosen is None and run.options.selection.workspace is None
+    is_whole = chosen is None and run.options.selection.is_everything
     if not (has_list and is_whole):
         result.looked_elsewhere = await _look_elsewhere(run, plan, findings)
 

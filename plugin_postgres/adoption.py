@@ -12,19 +12,38 @@ import asyncpg
 from postgres.errors import MigrationRefused
 
 _TABLES = ("memory_namespaces", "memory_records")
-# Columns that tell that plugin's tables from another program's with the same names.
+# Columns that tell that plugin's tables from another program's with the same names. The information
+# schema would hide the tables of other roles.
 _FIND = """
-SELECT quote_ident(table_schema) AS schema
-FROM information_schema.columns
-WHERE table_schema <> 'memory_plugin'
+SELECT quote_ident(nspname) AS schema
+FROM pg_attribute
+JOIN pg_class ON pg_class.oid = attrelid
+JOIN pg_namespace ON pg_namespace.oid = relnamespace
+WHERE nspname <> 'memory_plugin'
+    AND relkind IN ('r', 'p')
+    AND relpersistence <> 't'
+    AND NOT attisdropped
     AND (
-        (table_name = 'memory_namespaces' AND column_name IN ('name', 'kind', 'expires_at'))
-        OR (table_name = 'memory_records'
-            AND column_name IN ('id', 'namespace', 'content', 'kind', 'source', 'created_at'))
+        (relname = 'memory_namespaces' AND attname IN ('name', 'kind', 'expires_at'))
+        OR (relname = 'memory_records'
+            AND attname IN ('id', 'namespace', 'content', 'kind', 'source', 'created_at'))
     )
-GROUP BY table_schema
+GROUP BY nspname
 HAVING count(*) = 9
-ORDER BY table_schema
+ORDER BY nspname
+"""
+
+# What it makes at every start, and our migrations drop: if they are back, it has served again.
+_ITS_INDEXES = r"""
+SELECT indexrelid::regclass::text AS name
+FROM pg_index
+JOIN pg_class ON pg_class.oid = indexrelid
+WHERE indrelid = to_regclass('memory_plugin.memory_records')
+    AND to_regclass('memory_plugin.plugin_adoption') IS NOT NULL
+    AND (
+        relname IN ('idx_memory_records_namespace', 'idx_memory_records_expires')
+        OR pg_get_indexdef(indexrelid) ~ ' USING gin \(content_tsv\)$'
+    )
 """
 
 log = logging.getLogger(__name__)
@@ -32,6 +51,7 @@ log = logging.getLogger(__name__)
 
 async def adopt(connection: asyncpg.Connection, *, fresh: bool) -> None:
     """Move the tables of another plugin into our schema, or refuse to start."""
+    await _adopt_again(connection)
     found = [row["schema"] for row in await connection.fetch(_FIND)]
     if not found:
         return
@@ -48,9 +68,31 @@ async def adopt(connection: asyncpg.Connection, *, fresh: bool) -> None:
             " ALTER TABLE … SET SCHEMA memory_plugin for memory_namespaces and memory_records"
         )
     [schema] = found
-    for table in _TABLES:
-        await connection.execute(f"ALTER TABLE {schema}.{table} SET SCHEMA memory_plugin")
+    try:
+        for table in _TABLES:
+            await connection.execute(f"ALTER TABLE {schema}.{table} SET SCHEMA memory_plugin")
+    except asyncpg.InsufficientPrivilegeError:
+        raise MigrationRefused(
+            f"the schema {schema} has tables of a memory plugin that belong to another role; use"
+            " the role that owns memory_namespaces and memory_records in --database-url, or make"
+            " this one their owner with ALTER TABLE … OWNER TO"
+        ) from None
     log.info("adopted the tables of another memory plugin", extra={"schema": schema})
+
+
+async def _adopt_again(connection: asyncpg.Connection) -> None:
+    """After a rollback: the grace period begins anew, and indexes that double ours go again."""
+    indexes = [row["name"] for row in await connection.fetch(_ITS_INDEXES)]
+    if not indexes:
+        return
+    try:
+        async with connection.transaction():
+            await connection.execute(f"DROP INDEX {', '.join(indexes)}")
+            await connection.execute("INSERT INTO memory_plugin.plugin_adoption VALUES (now())")
+    except asyncpg.InsufficientPrivilegeError:
+        log.warning("the role in --database-url may not drop the indexes of the Go plugin")
+    else:
+        log.info("adopted the tables again, which the Go plugin has served since")
 
 
 async def _has_tables(connection: asyncpg.Connection) -> bool:

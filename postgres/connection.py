@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import asyncpg
 
 from postgres.settings import DatabaseSettings
+from postgres.url import for_driver
 
 DATA_FAULTS = (
     asyncpg.DataError,
@@ -22,6 +23,12 @@ STORE_FAULTS = (
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
     OSError,
+)
+# A parameter after the ? of the URL that the server does not know, or has another value for.
+WRONG_PARAMETER = (
+    asyncpg.UndefinedObjectError,
+    asyncpg.InvalidParameterValueError,
+    asyncpg.CantChangeRuntimeParamError,
 )
 _CLOSE_SECONDS = 5.0
 # The server probes an idle connection, which also keeps the network from dropping it.
@@ -43,7 +50,7 @@ async def connect(
 
     They are set after connecting, because a pooler refuses settings in the startup message.
     """
-    url = settings.database_url or ""
+    url = for_driver(settings.database_url or "")
     arguments: dict[str, Any] = {"dsn": url, "timeout": settings.connect_timeout}
     if "target_session_attrs" not in parse_qs(urlsplit(url).query):
         # Of several hosts, the one that accepts writes; after a failover, the new one.

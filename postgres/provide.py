@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import asyncpg
 
-from postgres.connection import STORE_FAULTS, close, connect, reason_of
+from postgres.connection import STORE_FAULTS, WRONG_PARAMETER, close, connect, reason_of
 from postgres.embedded import embedded_postgres
 from postgres.errors import DatabaseUnreachable, MigrationFailed
 from postgres.schema import Migration, Schema
@@ -19,6 +19,7 @@ from postgres.settings import DatabaseSettings
 from serving.errors import BadSetting
 
 _PAUSE_SECONDS = 0.5
+_MARKS = 5
 _NO_SESSIONS = (
     "the pooler in --database-url shares one session between clients (pool_mode = transaction or"
     " statement); set pool_mode = session for this database, or connect to PostgreSQL directly"
@@ -90,6 +91,8 @@ async def prepare(
             f" `{command} migrate` once as a role that may create and alter the"
             f" schema {schema.name}"
         ) from None
+    except _SHARED_SESSION as error:
+        raise BadSetting(_NO_SESSIONS) from error
     except STORE_FAULTS as error:
         raise MigrationFailed(
             f"the database failed during migration ({type(error).__name__});"
@@ -103,14 +106,16 @@ async def _require_sessions(
     settings: DatabaseSettings, connection: asyncpg.Connection, command: str
 ) -> None:
     """Refuse a pooler that shares sessions between clients: settings and locks would leak."""
-    mark = secrets.token_hex(8)
     look = "SELECT current_setting('memory_plugins.mark', true)"
-    await connection.execute(f"SET memory_plugins.mark = '{mark}'")
     other = await connect(settings, name=command)
     try:
-        # Such a pooler hands out the most recently used session next.
-        if await other.fetchval(look) == mark or await connection.fetchval(look) != mark:
-            raise BadSetting(_NO_SESSIONS)
+        # Such a pooler hands out the most recently used session next, or all of them in turn: then
+        # each may come back to its client by chance, but not again and again.
+        for _ in range(_MARKS):
+            mark = secrets.token_hex(8)
+            await connection.execute(f"SET memory_plugins.mark = '{mark}'")
+            if await other.fetchval(look) == mark or await connection.fetchval(look) != mark:
+                raise BadSetting(_NO_SESSIONS)
     except _SHARED_SESSION as error:
         raise BadSetting(_NO_SESSIONS) from error
     finally:
@@ -136,6 +141,12 @@ async def _reach(settings: DatabaseSettings, command: str) -> asyncpg.Connection
             raise DatabaseUnreachable(
                 f"the database refused the connection ({type(error).__name__}):"
                 " check the user, the password and the name in --database-url"
+            ) from None
+        except WRONG_PARAMETER as error:
+            # Not its text either.
+            raise BadSetting(
+                "the server refuses a parameter after the ? in --database-url"
+                f" ({type(error).__name__}); leave it out"
             ) from None
         except _SHARED_SESSION as error:
             raise BadSetting(_NO_SESSIONS) from error

@@ -16,7 +16,9 @@ PGBOUNCER = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sb
 
 
 @contextmanager
-def pgbouncer(database: str, mode: str, *, pool_size: int = 30) -> Iterator[str]:
+def pgbouncer(
+    database: str, mode: str, *, pool_size: int = 30, round_robin: bool = False
+) -> Iterator[str]:
     """The URL of a database through a pooler."""
     assert PGBOUNCER
     parts = urlsplit(database)
@@ -31,7 +33,7 @@ def pgbouncer(database: str, mode: str, *, pool_size: int = 30) -> Iterator[str]
             f"[databases]\n{name} = host=/proc/self/cwd dbname={name} user=postgres\n"
             f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nauth_type = any\n"
             f"pool_mode = {mode}\nunix_socket_dir =\nmax_client_conn = 100\n"
-            f"default_pool_size = {pool_size}\n"
+            f"default_pool_size = {pool_size}\nserver_round_robin = {round_robin:d}\n"
         )
         Path(made).chmod(0o755)
         probe.close()

@@ -50,6 +50,12 @@ def test_an_address_without_a_plugin_is_exit_2(
     assert trouble.paths == ["/v1/v1/health"]
 
 
+def test_a_timeout_that_is_none_is_exit_2_and_named(serve: Serve) -> None:
+    outcome = serve()("-apply", MEMORY_PLUGIN_TIMEOUT="soon")
+    assert outcome.code == 2
+    assert "MEMORY_PLUGIN_TIMEOUT: must be a duration" in outcome.err
+
+
 @pytest.mark.parametrize("open_paths", [["/v1/health"], []])
 def test_a_plugin_or_a_gateway_that_wants_a_token_is_exit_2(
     legacy: LegacyDatabase, serve: Serve, trouble: Troubled, open_paths: list[str]
@@ -139,6 +145,23 @@ def test_a_database_that_does_not_exist_is_exit_2(
     outcome = Command(url, serve().plugin_url, tmp_path)("-apply")
     assert outcome.code == 2
     assert "check DATABASE_URL" in outcome.err
+
+
+def test_a_url_of_another_client_of_postgresql_works(
+    legacy: LegacyDatabase, serve: Serve, tmp_path: Path
+) -> None:
+    legacy.fill(3, legacy.workspace())
+    url = f"{legacy.url}&sslmode=disable&connect_timeout=10&pool_max_conns=4&search_path=public"
+    outcome = Command(url, serve().plugin_url, tmp_path)("-apply")
+    assert outcome.code == 0, outcome.err
+
+
+def test_a_parameter_that_the_server_does_not_know_is_exit_2(
+    legacy: LegacyDatabase, serve: Serve, tmp_path: Path
+) -> None:
+    outcome = Command(f"{legacy.url}&no_such=1", serve().plugin_url, tmp_path)("-apply")
+    assert outcome.code == 2
+    assert 'unrecognized configuration parameter "no_such"' in outcome.err
 
 
 def test_tables_that_may_not_be_read_are_exit_2(

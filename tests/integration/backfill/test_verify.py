@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -76,6 +76,85 @@ def test_moved_rows_are_all_counted(
     assert len({line["id"] for line in report["differences"]}) == moved
     if found < moved:
         assert "100 were looked for in other namespaces" in verified.out
+
+
+COUNTS = ("matched", "missing", "different", "wrong_namespace", "unproven")
+
+
+@pytest.mark.parametrize("without", [(), ("list",)], ids=["list", "no list"])
+@pytest.mark.parametrize("options", [("-workspace", "{there}"), ("-limit", "1")], ids=str)
+def test_rows_that_are_not_compared_are_counted_apart(
+    legacy: LegacyDatabase,
+    serve: Serve,
+    store: Store,
+    without: tuple[str, ...],
+    options: tuple[str, ...],
+) -> None:
+    here, third, there = (legacy.workspace() for _ in range(3))
+    legacy.memory(there, "the oldest", created_at=NOON - timedelta(days=1))
+    moved = [legacy.memory(here, "moved"), legacy.memory(third, "moved too")]
+    backfill = serve(*without)
+    assert backfill("-apply").code == 0
+    for id_, owner in zip(moved, (here, third), strict=True):
+        move(store, [id_], f"workspace:{owner}", f"workspace:{there}")
+    verified = backfill("-verify", *(option.format(there=there) for option in options))
+    report = verified.report
+    assert verified.code == 1
+    assert (report["compared"], report["matched"]) == (1, 1)
+    assert report["compared"] == sum(report[name] for name in COUNTS)
+    assert report["others_in_wrong_namespace"] == 2
+    assert {line["id"] for line in report["differences"]} == {str(id_) for id_ in moved}
+    assert all(line["compared"] is False for line in report["differences"])
+    assert report["workspaces_with_a_mismatch"] == 0
+    (verdict,) = report["verdict"]
+    assert verdict.startswith("2 other rows of the legacy table are in compared namespaces")
+    assert "do NOT set MEMORY_V2_CUTOVER" in verdict
+
+
+@pytest.mark.parametrize("without", [(), ("list",)], ids=["list", "no list"])
+def test_with_a_limit_a_moved_row_is_not_called_missing(
+    legacy: LegacyDatabase, serve: Serve, store: Store, without: tuple[str, ...]
+) -> None:
+    here, there = legacy.workspace(), legacy.workspace()
+    moved = legacy.memory(here, "the oldest", created_at=NOON - timedelta(days=1))
+    legacy.memory(there, "another")
+    backfill = serve(*without)
+    assert backfill("-apply").code == 0
+    move(store, [moved], f"workspace:{here}", f"workspace:{there}")
+    verified = backfill("-verify", "-limit=1")
+    assert verified.code == 1
+    assert (verified.report["wrong_namespace"], verified.report["missing"]) == (1, 0)
+
+
+@pytest.mark.parametrize("options", [("-limit=2",), ("-workspace={here}",)], ids=str)
+def test_the_verdict_on_some_rows_names_the_rejected_ones(
+    legacy: LegacyDatabase, serve: Serve, options: tuple[str, ...]
+) -> None:
+    here = legacy.workspace()
+    legacy.memories(here, "the first", " ")
+    backfill = serve()
+    assert backfill("-apply").code == 1
+    verified = backfill("-verify", *(option.format(here=here) for option in options))
+    assert verified.code == 1
+    verdict = verified.report["verdict"][-1]
+    assert "except for 1 rejected row; but that was" in verdict
+
+
+def test_unproven_rows_of_a_part_do_not_decide_the_cutover(
+    legacy: LegacyDatabase, serve: Serve
+) -> None:
+    here = legacy.workspace()
+    legacy.memories(here, *(["all the same words"] * 130))
+    backfill = serve("list")
+    assert backfill("-apply").code == 0
+    for options, words in (
+        ((), "decide whether to cut over anyway"),
+        ((f"-workspace={here}",), "run -verify without -workspace and -limit before the cutover"),
+    ):
+        verified = backfill("-verify", *options)
+        assert verified.code == 4
+        (verdict,) = verified.report["verdict"]
+        assert verdict.endswith(words)
 
 
 class NullPlugin(ExamplePlugin):
@@ -240,6 +319,7 @@ def test_a_count_of_one_is_singular(legacy: LegacyDatabase, serve: Serve) -> Non
     legacy.memory(legacy.workspace())
     backfill = serve()
     said = "".join(backfill(mode).out for mode in ("-dry-run", "-apply", "-verify"))
+    said += backfill("-verify", "-limit=1").out
     assert "1 row of 1 workspace go to 1 namespace" in said
     assert "compared 1 row in 1 namespace" in said
     assert not re.search(r"\b1 rows\b(?!/s)", said)

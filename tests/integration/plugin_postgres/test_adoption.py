@@ -221,6 +221,26 @@ async def test_tables_in_several_schemas_are_refused_and_nothing_is_touched(data
     await connection.close()
 
 
+async def test_tables_of_another_role_are_refused_and_nothing_is_touched(database: str) -> None:
+    await elsewhere(database, "public")
+    connection = await asyncpg.connect(database)
+    await connection.execute("CREATE ROLE adopter")
+    try:
+        await connection.execute(
+            "DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO adopter',"
+            " current_database()); END $$"
+        )
+        await connection.execute("SET ROLE adopter")
+        with pytest.raises(MigrationRefused, match="belong to another role"):
+            await SCHEMA.migrate(connection)
+        await connection.execute("RESET ROLE")
+        assert await connection.fetchval("SELECT to_regnamespace('memory_plugin')") is None
+        assert await connection.fetchval("SELECT count(*) FROM public.memory_records") == 5
+    finally:
+        await connection.execute("RESET ROLE; DROP OWNED BY adopter; DROP ROLE adopter")
+        await connection.close()
+
+
 async def test_tables_that_come_later_are_named_in_the_log(
     migrated: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -262,6 +282,40 @@ async def test_what_had_expired_before_adoption_keeps_its_grace_period(database:
     assert await connection.fetchval("SELECT count(*) FROM memory_plugin.memory_records") == 0
     await store.close()
     await connection.close()
+
+
+async def test_after_a_rollback_the_grace_period_begins_anew(database: str) -> None:
+    await adopt(database)
+    connection = await asyncpg.connect(database)
+    await connection.execute(
+        "UPDATE memory_plugin.plugin_adoption SET adopted_at = now() - interval '1 year'"
+    )
+    before = await indexes(connection)
+    await connection.execute("SET search_path = memory_plugin, public")
+    await connection.execute(GO_START)
+    await connection.execute(
+        "UPDATE memory_plugin.memory_namespaces SET expires_at = now() - interval '1 month'"
+    )
+    assert len(await indexes(connection)) == len(before) + 3
+    for _ in range(2):
+        await SCHEMA.migrate(connection)
+        assert await indexes(connection) == before
+        count = await connection.fetchval("SELECT count(*) FROM memory_plugin.plugin_adoption")
+        assert count == 2
+    settings = Settings(database_url=database, janitor_grace=3600, **timeouts.LIMITS)
+    store = Database(settings)
+    await store.open()
+    assert await Janitor(store, Metrics(), settings).clean()
+    assert await connection.fetchval("SELECT count(*) FROM memory_plugin.memory_records") == 5
+    await store.close()
+    await connection.close()
+
+
+async def indexes(connection: asyncpg.Connection) -> list[str]:
+    rows = await connection.fetch(
+        "SELECT indexname FROM pg_indexes WHERE schemaname = 'memory_plugin' ORDER BY 1"
+    )
+    return [row["indexname"] for row in rows]
 
 
 async def test_the_old_plugin_starts_writes_and_searches_after_adoption(database: str) -> None:

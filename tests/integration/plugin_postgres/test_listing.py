@@ -80,3 +80,23 @@ async def test_a_page_of_large_memories_is_shorter_and_the_next_continues(
     assert [memory.id for memory in first.memories] == [body.id for body in large[:32]]
     assert first.next_cursor is not None
     assert await listed(client, page_size=1000) == [body.id for body in large]
+
+
+@pytest.mark.parametrize(("length", "fitting"), [(120_000, 70), (900_000, 8)])
+async def test_a_large_propagation_makes_a_page_shorter_too(
+    client: MemoryClient, length: int, fitting: int
+) -> None:
+    await client.put_namespace(A, NamespaceUpsert(kind="workspace"))
+    # PostgreSQL compresses it to a hundredth.
+    propagation = {"trace": "x" * length}
+    bodies = [
+        MemoryWrite(
+            id=UUID(int=number), content="c", kind="fact", source="agent", propagation=propagation
+        )
+        for number in range(fitting + 3)
+    ]
+    for body in bodies:
+        await client.write(A, body)
+    first = await client.list_page(ListRequest(namespaces=[A], limit=1000))
+    assert len(first.memories) in range(fitting - 1, fitting + 2)
+    assert await listed(client, page_size=1000) == [body.id for body in bodies]

@@ -97,6 +97,18 @@ async def test_a_database_in_another_encoding_is_refused_before_it_is_touched(
         await admin.close()
 
 
+async def test_a_url_of_another_client_of_postgresql_works(database: str) -> None:
+    url = f"{database}&sslmode=disable&connect_timeout=10&pool_max_conns=4&search_path=public"
+    await prepare(Settings(database_url=url, **timeouts.LIMITS), SCHEMA, command="x")
+
+
+async def test_a_parameter_that_the_server_refuses_is_reported_at_once(database: str) -> None:
+    for parameter in ("no_such=1", "statement_timeout=soon"):
+        settings = Settings(database_url=f"{database}&{parameter}", startup_timeout=3600)
+        with pytest.raises(BadSetting, match="parameter after the"):
+            await prepare(settings, SCHEMA, command="x")
+
+
 async def test_processes_that_start_together_do_not_collide(database: str) -> None:
     connections = [await asyncpg.connect(database) for _ in range(4)]
     applied = await asyncio.gather(*(SCHEMA.migrate(connection) for connection in connections))

@@ -1,5 +1,8 @@
 """Behind a real PgBouncer: a session per client works, a shared one is refused with a sentence."""
 
+from contextlib import AsyncExitStack
+
+import asyncpg
 import pytest
 
 from plugin_postgres.schema import SCHEMA
@@ -39,3 +42,18 @@ async def test_a_session_that_clients_share_is_refused_at_the_start(
         for _ in range(2):
             with pytest.raises(BadSetting, match="pool_mode = session"):
                 await prepare(Settings(database_url=url, **timeouts.LIMITS), SCHEMA, command="x")
+
+
+@pytest.mark.parametrize("others", range(2, 8))
+async def test_a_session_that_clients_take_turns_with_is_refused_too(
+    database: str, others: int
+) -> None:
+    with pgbouncer(database, "transaction", round_robin=True) as url:
+        async with AsyncExitStack() as stack:
+            # The pooler has this many sessions from then on.
+            for _ in range(others):
+                other = await asyncpg.connect(url)
+                stack.callback(other.terminate)
+                await stack.enter_async_context(other.transaction())
+        with pytest.raises(BadSetting, match="pool_mode = session"):
+            await prepare(Settings(database_url=url, **timeouts.LIMITS), SCHEMA, command="x")
