@@ -104,22 +104,35 @@ class Summariser:
             return None
         restored, skipped = 0, []
         for row in rows:
-            owner = row["owner"]
-            originals = await self._originals(owner, run_id)
-            current = {
-                memory.id: memory
-                for memory in (await self._store.scan(Selection((owner,)))).memories
-            }
-            back = [it for it in originals if it.is_unchanged(current.get(it.memory.id))]
-            kept = {it.memory.id for it in back}
-            skipped += [it.memory.id for it in originals if it.memory.id not in kept]
-            await self._store.rewrite([it.memory for it in back])
-            restored += len(back)
+            owner, found, is_cut = row["owner"], 0, True
+            while is_cut and found < row["count"]:
+                originals, is_cut = await self._originals(owner, run_id)
+                if not originals:
+                    break
+                left = await self._put_back(owner, originals)
+                restored += len(originals) - len(left)
+                skipped += left
+                found += len(originals)
+            if is_cut and found < row["count"]:
+                # The plugin does not show the whole archive. Until it does, for example after a
+                # later run was restored, the rest is only in the summary.
+                continue
             if row["summary_id"] is not None:
                 await self._store.delete(str(row["summary_id"]), api_key_id=owner)
-            await self._store.plugin.forget_all(archive_of(owner), [it.row_id for it in originals])
             await self._runs.remove(run_id, owner)
         return restored, skipped
+
+    async def _put_back(self, owner: str, originals: "list[Original]") -> list[str]:
+        """Move originals back from the archive, and return the ids of those that are skipped,
+        because they were changed since."""
+        current = {
+            memory.id: memory for memory in (await self._store.scan(Selection((owner,)))).memories
+        }
+        back = [it.memory for it in originals if it.is_unchanged(current.get(it.memory.id))]
+        await self._store.rewrite(back)
+        await self._store.plugin.forget_all(archive_of(owner), [it.row_id for it in originals])
+        kept = {memory.id for memory in back}
+        return [it.memory.id for it in originals if it.memory.id not in kept]
 
     async def _carry_out(
         self, plan: Plan, run_id: str, mode: Mode, moment: datetime, until: datetime
@@ -154,8 +167,9 @@ class Summariser:
         else:
             await self._store.rewrite(list(plan.shortened.values()))
 
-    async def _originals(self, owner: str, run_id: str) -> "list[Original]":
-        rows, _ = await self._store.plugin.look_through([archive_of(owner)], {"runId": run_id})
+    async def _originals(self, owner: str, run_id: str) -> "tuple[list[Original], bool]":
+        """The originals of a run, and whether the plugin left out a part of the archive."""
+        rows, is_cut = await self._store.plugin.look_through([archive_of(owner)], {"runId": run_id})
         found = []
         for row in rows:
             note = row.propagation or {}
@@ -169,7 +183,7 @@ class Summariser:
                 expires_at=datetime.fromisoformat(ended) if isinstance(ended, str) else None,
             )
             found.append(Original(str(row.id), memory, bool(note.get("shortened"))))
-        return found
+        return found, is_cut
 
 
 @dataclass(frozen=True)
