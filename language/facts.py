@@ -346,7 +346,7 @@ def _fact(
     ):
         return None
     verb = _collapse(page.text[start : found.start])
-    said = _collapse(page.text[found.start : found.end]).rstrip(_FINAL)
+    said = _OPEN_ASIDE.sub("", _collapse(page.text[found.start : found.end])).rstrip(_FINAL)
     if statement.subject_of is not None:
         about = _collapse(page.text[statement.subject_of[0] : statement.subject_of[1]])
     else:
@@ -397,6 +397,8 @@ _TAKEN_BACK = re.compile(
     r"(?i)[\s.,!…(-]*(?:not[!)]|(?:or\s+)?(?:maybe|perhaps)(?:\s+not)?[.!?…]|or\s+not\b|(?:just\s+)?"
     r"(?:kidding|joking)\b|jk\b|/s\b|yeah,?\s+right\b|said\s+(?:no\s+one|nobody)\b)"
 )
+# `I like tea (green tea, mostly)`, which ends at the comma.
+_OPEN_ASIDE = re.compile(r"\s\([^()]*\Z")
 # `I love doing taxes /s`
 _IRONY = re.compile(r"(?:\s/s|🙄|🙃)\s*\Z")
 # One of several to choose from: `a) I prefer tea b) I prefer coffee`

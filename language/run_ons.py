@@ -98,5 +98,9 @@ _SECOND_CLAUSE = re.compile(
 
 
 def has_second_clause(masked: str, start: int, end: int) -> bool:
-    """Whether another clause follows, with no word between them that would join it."""
-    return _SECOND_CLAUSE.match(masked, start, end) is not None
+    """Whether another clause follows, with no word between them that would join it.
+
+    One in parentheses is an aside: `I prefer tea (it is healthy)`.
+    """
+    aside = masked.find(" (", start, end)
+    return _SECOND_CLAUSE.match(masked, start, end if aside < 0 else aside) is not None

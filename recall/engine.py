@@ -1,7 +1,10 @@
 """The status of plugin and embedder: what they support and what is degraded."""
 
+import asyncio
 import logging
 import time
+from contextlib import suppress
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -15,6 +18,9 @@ from recall.store import MemoryStore
 
 log = logging.getLogger(__name__)
 
+# A health check must say that a plugin hangs before the caller gives up.
+_HEALTH_SECONDS = 4.0
+_PROBE_LIVES = timedelta(hours=1)
 _EFFECTS = {
     "fts": "only the newest 100 memories are searched for words",
     "embedding": "memories cannot be found by meaning",
@@ -40,7 +46,10 @@ class Engine:
         started = time.perf_counter()
         shown: dict[str, Any] = {"working": True}
         try:
-            await self._round_trip()
+            async with asyncio.timeout(_HEALTH_SECONDS):
+                await self._round_trip()
+        except TimeoutError:
+            shown = {"working": False, "error": "Timeout: the plugin did not answer in time"}
         except MemoryPluginError as error:
             shown = {"working": False, "error": _reason(error)}
         return shown | {"latencyMs": _milliseconds(started)}
@@ -123,13 +132,17 @@ class Engine:
             content="recall writes, lists and deletes this to see that the plugin works",
             created_at=moment,
             updated_at=moment,
+            expires_at=moment + _PROBE_LIVES,  # if it cannot be deleted
         )
         plugin = self._store.plugin
         await plugin.write_rows([batch_write(HEALTH_NAMESPACE, probe, probe.propagation())])
         try:
             rows = await plugin.newest_rows(HEALTH_NAMESPACE)
-        finally:
-            await plugin.forget(HEALTH_NAMESPACE, memory_id)
+        except MemoryPluginError:
+            with suppress(MemoryPluginError):
+                await plugin.forget(HEALTH_NAMESPACE, memory_id)
+            raise
+        await plugin.forget(HEALTH_NAMESPACE, memory_id)
         if memory_id not in {str(row.id) for row in rows}:
             raise MemoryPluginError("the plugin does not list the memories it was given")
 

@@ -73,12 +73,12 @@ class Sessions:
 
 def is_same_origin(request: Request) -> bool:
     """Whether a browser says that the request comes from a page of this server."""
-    origin = request.headers.get("origin")
     site = request.headers.get("sec-fetch-site")
-    if origin in (None, "null"):  # browsers send none from pages with `no-referrer`
+    if site is not None:
+        # Also right behind a reverse proxy that changes `Host`; no page can set it.
         return site == "same-origin"
     try:
-        host = urlsplit(origin).netloc
+        host = urlsplit(request.headers.get("origin", "")).netloc
     except ValueError:  # it is no URL
         return False
-    return site in (None, "same-origin") and host == request.headers.get("host")
+    return bool(host) and host == request.headers.get("host")

@@ -50,6 +50,8 @@ async def import_memories(
     waiting: dict[str, tuple[int, Draft]] = {}
     moment = now()
     for line, value in _values(body, result):
+        if api_key_id is not None and isinstance(value, dict):
+            value.pop("apiKeyId", None)  # replaced, so it may be anything
         try:
             given = check(ImportLine, value)
         except ApiError as error:

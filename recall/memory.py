@@ -107,6 +107,10 @@ class Memory:
             return {k: v for k, v in self.metadata.items() if k not in _EXTRACTION_FIELDS}
         return self.metadata
 
+    def is_as_old_as(self, other: "Memory") -> bool:
+        """Whether it was not written since it was read as `other`."""
+        return self.updated_at == other.updated_at and self.content == other.content
+
     def is_live(self, now: datetime) -> bool:
         """Whether it has not expired yet."""
         return self.expires_at is None or self.expires_at > now

@@ -17,7 +17,6 @@ from recall.access import bearer_of
 from recall.answers import MAX_ANSWER, answer_text
 from recall.headers import Wishes, for_client, for_upstream, read_wishes, value_of
 from recall.injection import Format
-from recall.keys import looks_like_key
 from recall.learning import Learner, Lesson
 from recall.recollection import Outcome, Recollection
 from recall.upstream import Answer, Silent, Upstream, UpstreamError
@@ -116,7 +115,7 @@ class Proxy:
         self._check(exchange.outcome)
         if self._upstream is None:
             raise Refusal(502, "no_upstream", "no upstream is configured: set --upstream-url")
-        await self._exchange(exchange, self._upstream, body, token)
+        await self._exchange(exchange, self._upstream, body)
 
     def _check(self, outcome: Outcome) -> None:
         if outcome.is_disabled:
@@ -131,7 +130,6 @@ class Proxy:
         exchange: _Exchange,
         upstream: Upstream,
         body: bytes | AsyncIterator[bytes],
-        token: str | None,
     ) -> None:
         scope = exchange.scope
         length = len(body) if isinstance(body, bytes) and (body or exchange.format) else None
@@ -139,7 +137,7 @@ class Proxy:
             scope["headers"],
             length=length,
             upstream_key=self._upstream_key,
-            keeps_credentials=self._keeps_credentials(exchange, token),
+            keeps_credentials=self._keeps_credentials(exchange),
             is_anthropic=_is_anthropic(scope),
         )
         target = upstream.path + scope["raw_path"].removeprefix(b"/v1")
@@ -178,15 +176,14 @@ class Proxy:
         if is_cut_short:
             raise CutShort
 
-    def _keeps_credentials(self, exchange: _Exchange, token: str | None) -> bool:
+    def _keeps_credentials(self, exchange: _Exchange) -> bool:
         """Whether to forward the client's own credentials."""
         if self._upstream_key is not None:
             return False
         if exchange.wishes.memory_key is not None:
             return True
         # One of our keys must not be sent upstream, also if it could not be looked up.
-        is_ours = exchange.outcome.is_unsure and looks_like_key(token or "")
-        return exchange.outcome.owner is None and not is_ours
+        return exchange.outcome.owner is None and not exchange.outcome.is_unsure
 
     async def _pass_on(self, exchange: _Exchange, answer: Answer) -> None:
         outcome, send = exchange.outcome, exchange.send

@@ -95,6 +95,8 @@ class Recollection:
             return None
         if (owner := self._dev_owner(token)) is not None:
             return KnownKey(owner, disabled=False)
+        if not looks_like_key(token):
+            return None  # whatever PostgreSQL says, and even if it says nothing
         return await self._who_within(token, self._key_seconds(token))
 
     async def identify(self, outcome: Outcome, token: str | None) -> None:
@@ -114,8 +116,11 @@ class Recollection:
         """The request with its memories, or unchanged."""
         outcome = Outcome(body)
         needs_nothing = wishes.skips_injection and wishes.skips_extraction
-        document = None if token is None or needs_nothing else await _document(body, format)
-        if document is None or token is None:
+        if token is None or needs_nothing or not self._may_be_known(token):
+            await self.identify(outcome, token)
+            return outcome
+        document = await _document(body, format)
+        if document is None:
             await self.identify(outcome, token)
             return outcome
         guess = self._guess(token)
@@ -310,6 +315,10 @@ class Recollection:
             return owner
         key = self._watch.last_key(token)
         return None if key is None else key.id
+
+    def _may_be_known(self, token: str) -> bool:
+        """Whether this can be the token of an owner; clients of others send their own keys."""
+        return looks_like_key(token) or self._dev_owner(token) is not None
 
     def _dev_owner(self, token: str) -> str | None:
         """The owner that a development token stands for; None if it looks like a key."""

@@ -232,7 +232,7 @@ async def _by_words(
         )
     else:
         if config.strategy == "semantic":
-            found = await _found(store, selection, query)
+            found = _alive(await _found(store, selection, query), cutoff)
         if not found:
             newest = await _newest(store, selection, query, cutoff)
     by_id = {one.id: one for one in found}

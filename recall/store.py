@@ -273,6 +273,26 @@ class MemoryStore:
             written += done
         return written
 
+    async def exchange(self, owner: str, memories: Memories, by: Mapping[str, Memory]) -> set[str]:
+        """Replace memories of an owner, or delete those that `by` has nothing for; returns which.
+
+        What was changed or deleted since it was read is left as it is.
+        """
+        done: set[str] = set()
+        for start in range(0, len(memories), 200):
+            read = {memory.id: memory for memory in memories[start : start + 200]}
+            async with self._writing(read, is_edit=True) as writing:
+                stored = await self.plugin.get_each(dict.fromkeys(read, owner))
+                same = [id_ for id_, it in stored.items() if it.is_as_old_as(read[id_])]
+                written = await self._write([by[id_] for id_ in same if id_ in by], self.embedder)
+                gone = [id_ for id_ in same if id_ not in by]
+                await self.plugin.forget_all(namespace_of(owner), gone)
+                if writing is not None:
+                    await writing.wrote(written)
+                    await writing.deleted(owner, gone)
+            done.update(same)
+        return done
+
     # Reading
 
     async def get(self, memory_id_: str, *, api_key_id: str | None = None) -> Memory | None:

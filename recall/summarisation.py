@@ -42,6 +42,17 @@ class Plan:
             after += estimate_tokens(self.summary.content)
         return before - after
 
+    def only(self, ids: set[str]) -> "Plan":
+        """The part of the plan about these memories."""
+        kept = [memory for memory in self.candidates if memory.id in ids]
+        summary = self.summary
+        if summary is not None:
+            metadata = {**summary.metadata, "count": len(kept)}
+            content = "\n".join(_line(memory) for memory in kept)
+            summary = replace(summary, content=content, metadata=metadata) if kept else None
+        shortened = {id_: memory for id_, memory in self.shortened.items() if id_ in ids}
+        return replace(self, candidates=kept, shortened=shortened, summary=summary)
+
 
 class Summariser:
     """Summarises and restores. Without `runs` in PostgreSQL it archives the originals, but cannot
@@ -75,9 +86,9 @@ class Summariser:
             else:
                 cutoff = moment - timedelta(days=older_than_days or 30)
                 plan = _merge(selection, found, cutoff, run_id, moment)
-            plans.append(plan)
             if plan.candidates and not dry_run:
-                await self._carry_out(plan, run_id, mode, moment, until)
+                plan = await self._carry_out(plan, run_id, mode, moment, until)
+            plans.append(plan)
         touched = [plan for plan in plans if plan.candidates]
         candidates = [memory for plan in touched for memory in plan.candidates]
         summaries = [plan.summary for plan in touched if plan.summary is not None]
@@ -104,26 +115,41 @@ class Summariser:
             return None
         restored, skipped = 0, []
         for row in rows:
-            owner = row["owner"]
-            originals = await self._originals(owner, run_id)
-            current = {
-                memory.id: memory
-                for memory in (await self._store.scan(Selection((owner,)))).memories
-            }
-            back = [it for it in originals if it.is_unchanged(current.get(it.memory.id))]
-            kept = {it.memory.id for it in back}
-            skipped += [it.memory.id for it in originals if it.memory.id not in kept]
-            await self._store.rewrite([it.memory for it in back])
-            restored += len(back)
+            owner, found, is_cut = row["owner"], 0, True
+            while is_cut and found < row["count"]:
+                originals, is_cut = await self._originals(owner, run_id)
+                if not originals:
+                    break
+                left = await self._put_back(owner, originals)
+                restored += len(originals) - len(left)
+                skipped += left
+                found += len(originals)
+            if is_cut and found < row["count"]:
+                # The plugin does not show the whole archive. Until it does, for example after a
+                # later run was restored, the rest is only in the summary.
+                continue
             if row["summary_id"] is not None:
                 await self._store.delete(str(row["summary_id"]), api_key_id=owner)
-            await self._store.plugin.forget_all(archive_of(owner), [it.row_id for it in originals])
             await self._runs.remove(run_id, owner)
         return restored, skipped
 
+    async def _put_back(self, owner: str, originals: "list[Original]") -> list[str]:
+        """Move originals back from the archive, and return the ids of those that are skipped,
+        because they were changed since."""
+        current = {
+            memory.id: memory for memory in (await self._store.scan(Selection((owner,)))).memories
+        }
+        back = [it.memory for it in originals if it.is_unchanged(current.get(it.memory.id))]
+        await self._store.rewrite(back)
+        await self._store.plugin.forget_all(archive_of(owner), [it.row_id for it in originals])
+        kept = {memory.id for memory in back}
+        return [it.memory.id for it in originals if it.memory.id not in kept]
+
     async def _carry_out(
         self, plan: Plan, run_id: str, mode: Mode, moment: datetime, until: datetime
-    ) -> None:
+    ) -> Plan:
+        """Carry out a plan, and return what was done of it: memories that were changed or deleted
+        in the meantime are left out."""
         archive = archive_of(plan.owner)
         rows = [
             batch_write(
@@ -138,24 +164,32 @@ class Summariser:
                     ),
                     "shortened": memory.id in plan.shortened,
                 },
-                memory_id=str(uuid5(UUID(run_id), memory.id)),
+                memory_id=_archived_id(run_id, memory.id),
             )
             for memory in plan.candidates
         ]
         await self._store.plugin.write_rows(rows)
         if self._runs is not None:
-            summary_id = None if plan.summary is None else plan.summary.id
-            await self._runs.add(
-                run_id, plan.owner, mode, len(plan.candidates), summary_id, moment, until
-            )
+            await self._runs.add(plan, run_id, mode, moment, until)
         if plan.summary is not None:
             await self._store.rewrite([plan.summary])
-            await self._store.delete_ids(plan.owner, [memory.id for memory in plan.candidates])
-        else:
-            await self._store.rewrite(list(plan.shortened.values()))
+        done = await self._store.exchange(plan.owner, plan.candidates, plan.shortened)
+        if len(done) == len(plan.candidates):
+            return plan
+        left_out = [_archived_id(run_id, it.id) for it in plan.candidates if it.id not in done]
+        await self._store.plugin.forget_all(archive, left_out)
+        part = plan.only(done)
+        if self._runs is not None:
+            await self._runs.add(part, run_id, mode, moment, until)
+        if part.summary is not None:
+            await self._store.rewrite([part.summary])
+        elif plan.summary is not None:
+            await self._store.delete(plan.summary.id, api_key_id=plan.owner)
+        return part
 
-    async def _originals(self, owner: str, run_id: str) -> "list[Original]":
-        rows, _ = await self._store.plugin.look_through([archive_of(owner)], {"runId": run_id})
+    async def _originals(self, owner: str, run_id: str) -> "tuple[list[Original], bool]":
+        """The originals of a run, and whether the plugin left out a part of the archive."""
+        rows, is_cut = await self._store.plugin.look_through([archive_of(owner)], {"runId": run_id})
         found = []
         for row in rows:
             note = row.propagation or {}
@@ -169,7 +203,7 @@ class Summariser:
                 expires_at=datetime.fromisoformat(ended) if isinstance(ended, str) else None,
             )
             found.append(Original(str(row.id), memory, bool(note.get("shortened"))))
-        return found
+        return found, is_cut
 
 
 @dataclass(frozen=True)
@@ -198,23 +232,16 @@ class Runs:
         self._database = database
 
     async def add(
-        self,
-        run_id: str,
-        owner: str,
-        mode: Mode,
-        count: int,
-        summary_id: str | None,
-        created_at: datetime,
-        until: datetime,
+        self, plan: Plan, run_id: str, mode: Mode, created_at: datetime, until: datetime
     ) -> None:
-        """Record a run before it changes anything."""
+        """Record a run before it changes anything, and again if it did less than planned."""
         await self._database.execute(
             STATEMENTS.load("add_run"),
             UUID(run_id),
-            owner,
+            plan.owner,
             mode,
-            count,
-            None if summary_id is None else UUID(summary_id),
+            len(plan.candidates),
+            None if plan.summary is None else UUID(plan.summary.id),
             created_at,
             until,
         )
@@ -281,7 +308,7 @@ def _merge(
     lines: list[str] = []
     length = 0
     for memory in sorted(memories, key=lambda it: (it.created_at, it.id)):
-        line = f"[{memory.type}] {memory.key}: {_first(memory.content)}"
+        line = _line(memory)
         if memory.updated_at < cutoff and length + len(line) <= MAX_CONTENT:
             old.append(memory)
             lines.append(line)
@@ -322,5 +349,12 @@ def _shorten(owner: str, memories: list[Memory], budget: int) -> Plan:
     return Plan(owner, candidates, shortened, None, total)
 
 
-def _first(content: str) -> str:
-    return " ".join(first_sentences(content, SENTENCES).split())
+def _line(memory: Memory) -> str:
+    """A memory in a summary."""
+    short = " ".join(first_sentences(memory.content, SENTENCES).split())
+    return f"[{memory.type}] {memory.key}: {short}"
+
+
+def _archived_id(run_id: str, memory_id_: str) -> str:
+    """The id of the original of a memory in the archive."""
+    return str(uuid5(UUID(run_id), memory_id_))

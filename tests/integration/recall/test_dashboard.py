@@ -171,6 +171,11 @@ class TestLogin:
                 assert client.post("/api/memory", json=body, headers=origin).status_code == 403
             for origin in ({"origin": server.url}, {"sec-fetch-site": "same-origin"}):
                 assert client.post("/api/memory", json=body, headers=origin).status_code == 200
+            # Behind a reverse proxy that changes `Host`.
+            proxied = {"origin": "https://memory.example", "sec-fetch-site": "same-origin"}
+            assert client.post("/api/memory", json=body, headers=proxied).status_code == 200
+            other = {"origin": server.url, "sec-fetch-site": "same-site"}
+            assert client.post("/api/memory", json=body, headers=other).status_code == 403
             forged = {"cookie": "recall_session=ffffffffff.abc"}
             assert (
                 httpx.get(f"{server.url}/api/memory", headers=forged, timeout=60).status_code == 401

@@ -117,6 +117,28 @@ def test_summaries_can_be_undone(bare: httpx.Client, owner: str) -> None:
     assert row["content"] == "One. Two. Three. Four. Five."
 
 
+def test_no_original_is_lost_in_a_long_archive(bare: httpx.Client, owner: str) -> None:
+    runs = []
+    for name in "abc":
+        lines = [
+            {"key": f"{name}{number}", "content": "x", "updatedAt": "2020-01-01T00:00:00Z"}
+            for number in range(60)
+        ]
+        imported = bare.post("/api/memory/import", params={"apiKeyId": owner}, json=lines).json()
+        assert imported["imported"] == 60, imported
+        body = {"apiKeyId": owner, "olderThanDays": 30}
+        runs.append(bare.post("/api/memory/summarize", json=body).json()["runId"])
+    restored, skipped = 0, []
+    # A plugin that cannot list shows the newest of the archive only, so that at first nothing is
+    # left to be seen of the first run.
+    for run in [*runs, runs[0]]:
+        answer = bare.post("/api/memory/restore", json={"runId": run}).json()
+        restored += answer.get("restoredCount", 0)
+        skipped += answer.get("skipped", [])
+    assert (restored, skipped) == (180, [])
+    assert bare.get("/api/memory/runs", params={"apiKeyId": owner}).json() == {"runs": []}
+
+
 def test_a_plugin_that_comes_late_is_used_when_it_is_there(
     cluster: str, model: Model, owner: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -57,6 +57,18 @@ class TestExportImport:
         assert (newest["key"], oldest["key"]) == ("a", "d")
         assert oldest["createdAt"] == "2024-05-06T07:08:09Z"
 
+    async def test_the_querys_owner_replaces_any_other(
+        self, api: httpx.AsyncClient, owner: str
+    ) -> None:
+        lines = [
+            {"key": f"k{number}", "content": "x", "apiKeyId": other}
+            for number, other in enumerate(("ada", None, 42, "a" * 201))
+        ]
+        answer = await api.post(f"/api/memory/import?apiKeyId={owner}", json=lines)
+        assert answer.json() == {"imported": 4, "updated": 0, "skipped": 0, "errors": []}
+        shown = await api.get("/api/memory", params={"apiKeyId": owner})
+        assert shown.json()["total"] == 4
+
     async def test_the_first_line_may_be_a_bad_one_too(
         self, api: httpx.AsyncClient, owner: str
     ) -> None:

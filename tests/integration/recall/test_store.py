@@ -1,13 +1,15 @@
 """The store as a library: with a plugin, and without recall's own tables."""
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 import httpx
 import pytest
 
 from contract import EXTENSIONS, BadRequest, MemoryClient
 from harness.example import create_app
-from recall.memory import MAX_METADATA_DEPTH
+from recall.memory import MAX_METADATA_DEPTH, now
+from recall.retrieval import RetrievalConfig, retrieve
 from recall.store import Draft, MemoryStore
 from tests.integration.recall.test_metadata import nested
 
@@ -55,3 +57,15 @@ async def test_what_a_plugin_cannot_hold_is_refused_and_changes_nothing(
     kept = await store.get(made.id, api_key_id=OWNER)
     assert kept is not None
     assert (kept.content, kept.metadata) == ("c", {})
+
+
+async def test_what_is_too_old_to_be_recalled_hides_nothing(store: MemoryStore) -> None:
+    old = now() - timedelta(days=60)
+    stale = Draft(
+        api_key_id=OWNER, key="s", content="I like zebras", created_at=old, updated_at=old
+    )
+    await store.put([stale])
+    # The plugin searches contents only.
+    await store.create(OWNER, "zebra", "I keep one")
+    found = await retrieve(store, OWNER, RetrievalConfig(query="zebra", strategy="semantic"))
+    assert [it.key for it in found.memories] == ["zebra"]

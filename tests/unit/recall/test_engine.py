@@ -1,5 +1,6 @@
-"""Reindexing goes on after a failure."""
+"""Reindexing goes on after a failure, and a health check ends in time."""
 
+import asyncio
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -36,3 +37,21 @@ async def test_a_memory_that_fails_does_not_stop_the_others(error: Exception) ->
     ]
     await Engine(cast(Any, store), cast(Any, None)).reindex(memories)
     assert store.touched == ["a", "b"]
+
+
+class _Hanging:
+    """A plugin that takes requests and never answers."""
+
+    async def write_rows(self, _rows: object) -> None:
+        await asyncio.Event().wait()
+
+
+async def test_the_health_of_a_plugin_that_hangs_is_known_in_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("recall.engine._HEALTH_SECONDS", 0.01)
+    store = Store(MemoryPluginError("unused"))
+    store.plugin = _Hanging()  # type: ignore[attr-defined]
+    shown = await Engine(cast(Any, store), cast(Any, None)).health()
+    assert shown["working"] is False
+    assert "in time" in shown["error"]

@@ -113,3 +113,14 @@ async def test_while_the_database_is_away_a_new_key_is_neither_known_nor_unknown
     assert (outcome.owner, outcome.is_unsure) == (None, True)
     with pytest.raises(StoreUnavailable):
         await recollection.who(_KEY)
+
+
+async def test_a_token_that_is_none_of_our_keys_is_unknown_without_a_lookup(
+    database: _Database, recollection: Recollection
+) -> None:
+    database.is_away = True
+    assert await recollection.who("sk-mine") is None
+    body = json.dumps({"messages": [{"role": "user", "content": "which tea?"}]}).encode()
+    outcome = await recollection.apply(body, "chat", "sk-mine", read_wishes([]))
+    assert (outcome.body, outcome.owner, outcome.is_unsure) == (body, None, False)
+    assert database.lookups == 0
