@@ -24,6 +24,9 @@ STORE_FAULTS = (
     OSError,
 )
 _CLOSE_SECONDS = 5.0
+# The limit that a role or a database has is for others: a migration or an index may take longer, and
+# would never be done. Requests have a limit of their own.
+_LIMITS = {"statement_timeout": "0"}
 # The server probes an idle connection, which also keeps the network from dropping it.
 _KEEP_ALIVE = {
     "tcp_keepalives_idle": "60",
@@ -56,7 +59,7 @@ async def connect(
         max_cacheable_statement_size=0,
     )
     try:
-        wanted = {"application_name": name, **_KEEP_ALIVE, **(session or {})}
+        wanted = {"application_name": name, **_KEEP_ALIVE, **_LIMITS, **(session or {})}
         await connection.execute("; ".join(f"SET {key} = {_quoted(wanted[key])}" for key in wanted))
     except BaseException:
         connection.terminate()
