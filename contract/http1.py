@@ -74,7 +74,7 @@ class AnswerReader:
         self._lower = b""  # the head in lower case
         self._status = 0
         self._where = "head"
-        self._length = 0
+        self._length = 0  # of the body, or what is missing of the current chunk
         self._body = bytearray()
         self._to_end = False
 
@@ -156,6 +156,18 @@ class AnswerReader:
     def _read_chunks(self) -> Answer | None:
         buffer, at = self._buffer, 0
         while True:
+            if self._length:
+                # What is there of a chunk is taken at once: kept until its end, it would be copied
+                # again with every piece that arrives.
+                part = buffer[at : at + self._length]
+                self._body += part
+                self._length -= len(part)
+                at += len(part)
+                if self._length:
+                    break
+                if self._body[-2:] != b"\r\n":
+                    raise UnreadableAnswer("the response has a chunk that does not match its size")
+                del self._body[-2:]
             line_end = buffer.find(b"\r\n", at)
             if line_end < 0:
                 if len(buffer) - at > _MAX_CHUNK_LINE:
@@ -164,15 +176,10 @@ class AnswerReader:
             size = _chunk_size(buffer[at:line_end])
             if size == 0:
                 return self._read_trailer(buffer, at, line_end)
-            end = line_end + 2 + size
             if len(self._body) + size > self._max_body:
                 raise AnswerTooLarge(self._status)
-            if len(buffer) < end + 2:
-                break
-            if buffer[end : end + 2] != b"\r\n":
-                raise UnreadableAnswer("the response has a chunk that does not match its size")
-            self._body += buffer[line_end + 2 : end]
-            at = end + 2
+            self._length = size + 2  # with the line break after it
+            at = line_end + 2
         self._buffer = buffer[at:]
         return None
 

@@ -11,6 +11,8 @@ from contract.errors import Unavailable
 
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 1.0
+# A longer `Retry-After` counts as this: some have more digits than any time can hold.
+_MOST_SECONDS = 1e9
 
 Answer = TypeVar("Answer")
 
@@ -51,11 +53,11 @@ def read_retry_after(header: str | None) -> float | None:
     if header is None:
         return None
     if header.strip().isdecimal():
-        return float(header)
+        return min(float(header), _MOST_SECONDS)
     try:
         moment = parsedate_to_datetime(header)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return max((moment - datetime.now(UTC)).total_seconds(), 0.0)
+    return min(max((moment - datetime.now(UTC)).total_seconds(), 0.0), _MOST_SECONDS)

@@ -183,7 +183,7 @@ class HttpTransport:
                 _, connection = await loop.create_connection(
                     _Connection, self._host, self._port, ssl=self._tls
                 )
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # the latter for a name such as a..b
             raise NotConnected(f"{type(error).__name__}: {error}") from None
         return connection
 

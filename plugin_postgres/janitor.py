@@ -31,7 +31,9 @@ class Janitor:
         self._database = database
         self._metrics = metrics
         self._interval = settings.janitor_interval
-        self._grace = timedelta(seconds=settings.janitor_grace)
+        # The calendar ends: a longer period than any memory's age is as good as endless.
+        longest = _DELETED_ONLY.total_seconds()
+        self._grace = timedelta(seconds=min(settings.janitor_grace, longest))
         self._batch = settings.janitor_batch
 
     async def run(self) -> None:

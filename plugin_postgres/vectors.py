@@ -6,7 +6,7 @@ build it and then with every write, so a dimension gets one when enough memories
 
 import logging
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
@@ -41,7 +41,8 @@ def statement(name: str, embedding: Sequence[float], limit: int, parameter: str)
     return _for_dimension(name, len(embedding), candidates, parameter)
 
 
-@cache
+# Clients choose the dimension: there are 16,000, and the statements of all would take a gigabyte.
+@lru_cache(128)
 def _for_dimension(name: str, dimension: int, candidates: int, parameter: str) -> str:
     text = sql.load(name)
     values = {

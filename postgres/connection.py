@@ -3,11 +3,13 @@
 import socket
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 
+from postgres import hosts
 from postgres.settings import DatabaseSettings
 from postgres.url import for_driver
 
@@ -31,6 +33,9 @@ WRONG_PARAMETER = (
     asyncpg.CantChangeRuntimeParamError,
 )
 _CLOSE_SECONDS = 5.0
+# The limit that a role or a database has is for others: a migration or an index may take longer,
+# and would never be done. Requests have a limit of their own.
+_LIMITS = {"statement_timeout": "0"}
 # The server probes an idle connection, which also keeps the network from dropping it.
 _KEEP_ALIVE = {
     "tcp_keepalives_idle": "60",
@@ -51,19 +56,23 @@ async def connect(
     They are set after connecting, because a pooler refuses settings in the startup message.
     """
     url = for_driver(settings.database_url or "")
-    arguments: dict[str, Any] = {"dsn": url, "timeout": settings.connect_timeout}
-    if "target_session_attrs" not in parse_qs(urlsplit(url).query):
-        # Of several hosts, the one that accepts writes; after a failover, the new one.
-        arguments["target_session_attrs"] = "read-write"
-    connection: asyncpg.Connection = await asyncpg.connect(
-        **arguments,
-        command_timeout=command_timeout,
+    arguments: dict[str, Any] = {
+        "timeout": settings.connect_timeout,
+        "command_timeout": command_timeout,
         # Every statement is prepared once, however long; by default asyncpg prepares one of more
         # than 15 kB, such as a search, every time.
-        max_cacheable_statement_size=0,
-    )
+        "max_cacheable_statement_size": 0,
+    }
+    wish = parse_qs(urlsplit(url).query).get("target_session_attrs")
+    if wish is None:
+        # Of several hosts, the one that accepts writes; after a failover, the new one.
+        arguments["target_session_attrs"] = "read-write"
+    # Only the driver can prefer one kind of host and make do with another.
+    urls = [url] if wish == ["prefer-standby"] else hosts.one_by_one(url)
+    attempts = [partial(asyncpg.connect, it, **arguments) for it in urls]
+    connection = await hosts.first(attempts)
     try:
-        wanted = {"application_name": name, **_KEEP_ALIVE, **(session or {})}
+        wanted = {"application_name": name, **_KEEP_ALIVE, **_LIMITS, **(session or {})}
         await connection.execute("; ".join(f"SET {key} = {_quoted(wanted[key])}" for key in wanted))
     except BaseException:
         connection.terminate()

@@ -122,14 +122,16 @@ class _Shared:
         missing = False
         while not self._over.wait(_WATCH_SECONDS):
             try:
-                kept = self._is_kept()
-                if missing := not (kept and self.server.process_id()):
+                if not (self._is_kept() and self.server.process_id()):
+                    missing = True
                     log.error("embedded PostgreSQL exited; restarting")
                     self.ensure()
             except (EmbeddedFailed, OSError) as error:
                 log.error("embedded PostgreSQL did not start", extra={"reason": str(error)})
+                continue
             if missing and not self._over.is_set():
                 log.info("embedded PostgreSQL is running again")
+            missing = False
 
     def _is_kept(self) -> bool:
         with (self.data_dir / LOCK).open("a+") as lock:

@@ -6,6 +6,7 @@ the background: if its caller stops waiting, the next caller gets it.
 """
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -14,6 +15,8 @@ import asyncpg
 
 # Shorter than firewalls and NAT keep an idle connection.
 IDLE_SECONDS = 120.0
+# Where the server allows no more connections, asking again for each request would keep it busy.
+_REFUSED_SECONDS = 0.5
 
 
 class Pool:
@@ -37,6 +40,7 @@ class Pool:
         self._stale: set[asyncpg.Connection] = set()
         self._growing: set[asyncio.Task[asyncpg.Connection]] = set()
         self._waiting: deque[asyncio.Future[asyncpg.Connection]] = deque()
+        self._refused_at = -math.inf
 
     @property
     def size(self) -> int:
@@ -109,7 +113,9 @@ class Pool:
             await self._idle.pop().close(timeout=1)
 
     def _grow(self) -> None:
-        if self.size < self._size:
+        now = asyncio.get_running_loop().time()
+        is_refused = self._used and now - self._refused_at < _REFUSED_SECONDS
+        if self.size < self._size and not is_refused:
             task = asyncio.create_task(self._connect())
             self._growing.add(task)
             task.add_done_callback(self._grown)
@@ -122,6 +128,7 @@ class Pool:
         if error is None:
             self._hand_over(task.result())
         else:
+            self._refused_at = asyncio.get_running_loop().time()
             self._fail_waiting(error)
 
     def _hand_over(self, connection: asyncpg.Connection) -> None:
@@ -155,8 +162,11 @@ class Pool:
         connection.terminate()
 
     def _fail_waiting(self, error: BaseException) -> None:
-        """Fail one waiting caller, or all of them if no other connection can become free."""
-        while self._waiting:
+        """Fail one waiting caller, or all of them if no other connection is being made.
+
+        None while one is in use: the next can have that when it is released.
+        """
+        while self._waiting and not self._used:
             turn = self._waiting.popleft()
             if not turn.done():
                 turn.set_exception(error)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import secrets
+import ssl
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -127,6 +128,9 @@ async def _reach(settings: DatabaseSettings, command: str) -> asyncpg.Connection
     while True:
         try:
             return await connect(settings, name=command)
+        except ssl.SSLError as error:
+            # Before ValueError: that a certificate cannot be verified is one as well.
+            reason = reason_of(error)
         except ValueError:
             # Not its text: that may quote part of a password that contains an unescaped /.
             raise BadSetting(

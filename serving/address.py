@@ -85,15 +85,14 @@ def bound(listen: str) -> Iterator[ListeningSockets]:
 def _bound_tcp(listen: str) -> list[socket.socket]:
     host, colon, port = listen.rpartition(":")
     if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
-        raise BadSetting(
-            f"--listen {listen} is not an address; use host:port, :port or unix:/path,"
-            " such as 127.0.0.1:9100"
-        )
+        raise _no_address(listen)
     host = host.removeprefix("[").removesuffix("]")
     try:
         if not host:
             return [_every_interface(int(port))]
         return _every_address(host, int(port))
+    except UnicodeError:  # a name such as a..b
+        raise _no_address(listen) from None
     except OSError as error:
         raise _cannot_listen(listen, error) from error
 
@@ -167,6 +166,13 @@ def _remove_stale(path: Path) -> None:
             path.unlink(missing_ok=True)
         else:
             raise BadSetting(f"another server is listening on unix:{path}; stop it, {_ELSEWHERE}")
+
+
+def _no_address(listen: str) -> BadSetting:
+    return BadSetting(
+        f"--listen {listen} is not an address; use host:port, :port or unix:/path,"
+        " such as 127.0.0.1:9100"
+    )
 
 
 def _cannot_listen(listen: str, error: OSError) -> BadSetting:

@@ -6,6 +6,7 @@ No field ever holds what users store, a password or a token. Of an exception onl
 where it came from are logged: its message may quote the data.
 """
 
+import json
 import logging
 import logging.config
 import traceback
@@ -60,7 +61,10 @@ class JsonLines(logging.Formatter):
             "pid": record.process,
             **_fields(record),
         }
-        return orjson.dumps(event, default=str, option=orjson.OPT_UTC_Z).decode()
+        try:
+            return orjson.dumps(event, default=str, option=orjson.OPT_UTC_Z).decode()
+        except TypeError:  # a path that is not UTF-8, or a number of more than 64 bits
+            return json.dumps(event, default=str)
 
 
 class TextLines(logging.Formatter):

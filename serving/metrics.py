@@ -6,6 +6,7 @@ directory, named by PROMETHEUS_MULTIPROC_DIR before it is imported, and adds the
 
 import os
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -103,6 +104,7 @@ def _forget_dead_workers(directory: Path) -> None:
         try:
             os.kill(pid, 0)
         except ProcessLookupError:
-            mark_process_dead(pid)  # type: ignore[no-untyped-call]
+            with suppress(FileNotFoundError):  # another worker was faster
+                mark_process_dead(pid)  # type: ignore[no-untyped-call]
         except PermissionError:
             pass

@@ -26,7 +26,7 @@ _COMMAND = "memory-plugin-postgres"
 _NOT_INHERITED = ("LISTEN_ADDR", "DATABASE_URL", "DATA_DIR", "TOKEN", "URL", "WORKERS")
 # Our servers allow 100,000 characters, each of up to four bytes.
 _CONTENT_BYTES = 400_000
-_START_SECONDS = 120.0
+_TELL_SECONDS = 60.0
 _PAUSE_SECONDS = 0.05
 # The kernel allows 108 bytes (macOS 104) for the path of a unix socket, with its final NUL.
 _SOCKET_NAME_BYTES = 100
@@ -147,7 +147,7 @@ def _socket_path(data_dir: Path, service: str) -> Iterator[Path]:
     name = f"{service}-plugin-{os.getpid()}.sock"
     folder = data_dir if _fits(data_dir / name) else _short_folder(data_dir, name)
     for left in folder.glob(f"{service}-plugin-*.sock"):
-        if not _listens(left):
+        if not (_is_in_use(left) or _listens(left)):
             left.unlink(missing_ok=True)
     path = folder / name
     try:
@@ -179,18 +179,31 @@ def _fits(path: Path) -> bool:
 
 
 def _wait_until_it_listens(plugin: Child, path: Path) -> None:
-    deadline = time.monotonic() + _START_SECONDS
+    """However long: stopped while it migrates a large database, it would begin anew next time."""
+    told_at = time.monotonic()
     while not _listens(path):
         if not plugin.is_alive():
             raise ServerFailed(
                 f"the child process {_COMMAND} did not start; the log above says why"
             )
-        if time.monotonic() > deadline:
-            raise ServerFailed(
-                f"the child process {_COMMAND} is not listening after {_START_SECONDS:.0f} s; its"
-                " log above may say why"
-            )
+        if time.monotonic() - told_at > _TELL_SECONDS:
+            told_at = time.monotonic()
+            log.warning("waiting for the memory plugin; it may be migrating its database")
         time.sleep(_PAUSE_SECONDS)
+
+
+def _is_in_use(path: Path) -> bool:
+    """Whether the socket is that of a process that runs, and whose child may listen soon."""
+    owner = path.stem.rpartition("-")[2]
+    if not owner.isdecimal() or owner == str(os.getpid()):
+        return False
+    try:
+        os.kill(int(owner), 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return True
 
 
 def _listens(path: Path) -> bool:

@@ -116,7 +116,8 @@ class Protocol(HttpToolsProtocol):
             self.flow,
             self.server_state.default_headers,
             keep_alive=not self._stopping and version != "1.0" and self.parser.should_keep_alive(),
-            expects_continue=self.expect_100_continue,
+            # A client of HTTP/1.0 would take it for the answer.
+            expects_continue=self.expect_100_continue and version != "1.0",
             tasks=self.tasks,
             answered=self.on_response_complete,
             streaming=self._stream_began,

@@ -5,6 +5,7 @@ A service's settings are a frozen dataclass over `ServerSettings` (and `Database
 flag overrides the environment.
 """
 
+import math
 from collections.abc import Collection
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar, get_type_hints
@@ -60,6 +61,8 @@ class Setting:
     one_of: Collection[str] | None
 
     def check(self, value: Any) -> None:
+        if isinstance(value, float) and not math.isfinite(value):
+            raise BadSetting(f"{self.flag} ({self.env}) must be a finite number")
         if self.at_least is not None and not value >= self.at_least:
             raise BadSetting(f"{self.flag} ({self.env}) must be at least {self.at_least:g}")
         if self.one_of is not None and value not in self.one_of:

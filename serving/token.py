@@ -9,7 +9,8 @@ class BearerToken:
     """Checks whether a request carries the token; the case of the word Bearer does not matter."""
 
     def __init__(self, token: str) -> None:
-        self._token = token.encode()
+        # Spaces around it cannot be sent: they do not belong to the value of a header.
+        self._token = token.strip(" ").encode()
 
     def is_in(self, scope: Scope) -> bool:
         given: bytes = next(

@@ -258,8 +258,9 @@ async def test_a_closed_port_is_not_connected() -> None:
         await get(client)
 
 
-async def test_an_unknown_host_name_is_not_connected() -> None:
-    client = HttpTransport(Address.parse("http://nobody.invalid"))
+@pytest.mark.parametrize("name", ["nobody.invalid", "a..b", "a" * 64])
+async def test_an_unknown_host_name_is_not_connected(name: str) -> None:
+    client = HttpTransport(Address.parse(f"http://{name}"))
     with pytest.raises(NotConnected):
         await get(client)
 

@@ -121,3 +121,15 @@ async def test_it_runs_by_itself_and_survives_a_failure(
     task.cancel()
     await asyncio.wait([task])
     await database.close()
+
+
+async def test_a_grace_period_before_the_calendar_begins_keeps_all_but_what_was_deleted(
+    store: asyncpg.Connection, migrated: str
+) -> None:
+    settings = Settings(database_url=migrated, janitor_grace=1e18, **timeouts.LIMITS)
+    database = Database(settings)
+    before = await left(store)
+    assert await Janitor(database, Metrics(), settings).clean()
+    await database.close()
+    del before["team:deleted"]
+    assert await left(store) == before

@@ -118,6 +118,33 @@ async def test_all_waiting_callers_fail_if_no_connection_can_be_made() -> None:
     assert pool.size == 0
 
 
+async def test_who_waits_gets_a_connection_that_is_released_where_no_more_can_be_made(
+    connect: Connect,
+) -> None:
+    attempts = 0
+
+    async def connect_once() -> asyncpg.Connection:
+        nonlocal attempts
+        attempts += 1
+        if attempts > 1:
+            raise asyncpg.TooManyConnectionsError
+        return await connect()
+
+    pool = Pool(connect_once, 3)
+    only = await pool.acquire(60)
+    turns = [asyncio.create_task(pool.acquire(60)) for _ in range(5)]
+    await asyncio.sleep(0.05)
+    turns += [asyncio.create_task(pool.acquire(60)) for _ in range(5)]
+    await asyncio.sleep(0.05)
+    # One attempt for each connection that the pool may have, and not one for each request.
+    assert attempts == 3
+    for turn in turns:
+        pool.release(only)
+        assert await turn is only
+    pool.release(only)
+    await pool.close()
+
+
 async def test_connections_that_are_idle_for_long_are_closed(connect: Connect) -> None:
     pool = Pool(connect, 2, idle_seconds=0.2)
     first, second = await pool.acquire(60), await pool.acquire(60)

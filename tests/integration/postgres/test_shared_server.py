@@ -2,11 +2,16 @@
 
 import os
 import signal
+import threading
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
+from postgres import embedded
 from postgres.account import account_for
 from postgres.embedded import embedded_postgres
+from postgres.errors import EmbeddedFailed
 from postgres.server import Server
 from tests.integration.postgres.server import (
     FAST,
@@ -122,3 +127,23 @@ def test_a_server_that_an_earlier_release_left_running_is_replaced(data_dir: Pat
         assert ask(url, "SELECT 1") == 1
         assert postmaster(data_dir) != pid
     assert not left.is_alive()
+
+
+def test_a_server_that_does_not_start_again_is_not_said_to_run(
+    empty_dir: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "postgres.embedded")
+    monkeypatch.setattr(embedded, "_WATCH_SECONDS", 0.01)
+    attempts = threading.Semaphore(0)
+
+    def fails(_: embedded._Shared) -> None:
+        attempts.release()
+        raise EmbeddedFailed("no space left on device")
+
+    monkeypatch.setattr(embedded._Shared, "ensure", fails)
+    empty_dir.mkdir()
+    with embedded._Shared(empty_dir, {}).watched():
+        for _ in range(3):
+            assert attempts.acquire(timeout=SECONDS)
+    assert "did not start" in caplog.text
+    assert "running again" not in caplog.text

@@ -147,3 +147,10 @@ async def test_connect_is_refused(target: bytes) -> None:
         assert answer.startswith(b"HTTP/1.1 400 ")
         writer.close()
         await writer.wait_closed()
+
+
+async def test_a_client_of_http_1_0_is_not_told_to_continue() -> None:
+    """It does not know the word, and would take that for the answer."""
+    head = b"POST /1 HTTP/1.0\r\nexpect: 100-continue\r\ncontent-length: 3\r\n\r\n"
+    async with listening(60, app=echo) as port:
+        assert await answered(port, [head, b"abc"], 1) == [b"/1 abc\n"]

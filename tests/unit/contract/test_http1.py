@@ -103,3 +103,16 @@ def test_repeated_headers_are_joined() -> None:
     )
     assert answer is not None
     assert answer.headers == {"allow": "GET, PUT", "x-name": "value"}
+
+
+def test_a_large_chunk_is_not_copied_again_with_every_piece_of_it() -> None:
+    """Servers in Go send a whole page as one chunk; it would hold up everybody for seconds."""
+    reader = AnswerReader(max_body=2**20)
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n100000\r\n"
+    assert reader.feed(head) is None
+    for _ in range(256):
+        assert reader.feed(b"x" * 4096) is None
+        assert len(reader._buffer) < 4096
+    answer = reader.feed(b"\r\n0\r\n\r\n")
+    assert answer is not None
+    assert answer.body == b"x" * 2**20

@@ -33,3 +33,21 @@ def test_retry_after_as_a_date() -> None:
     assert seconds is not None
     assert 0 < seconds <= 100
     assert read_retry_after("Thu, 01 Jan 1970 00:00:00 GMT") == 0
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Thu, 01 Jan 99999999999999999999 00:00:00 GMT",
+        "Thu, 01 Jan 1970 99999999999999999999:00:00 GMT",
+        "Thu, 01 Jan 1970 00:00:00 +99999999999999999",
+    ],
+)
+def test_a_retry_after_that_no_clock_can_hold_counts_as_none(header: str) -> None:
+    assert read_retry_after(header) is None
+
+
+@pytest.mark.parametrize("header", ["9" * 400, "Fri, 31 Dec 9999 23:59:59 -0100"])
+def test_a_retry_after_of_centuries_is_still_a_number_of_seconds(header: str) -> None:
+    """A server that passes it on writes it as an integer, which infinity is not."""
+    assert read_retry_after(header) == 1e9

@@ -50,7 +50,8 @@ def test_an_ipv6_address_stands_in_brackets() -> None:
 
 
 @pytest.mark.parametrize(
-    "listen", ["", "localhost", "127.0.0.1", ":", ":x", ":-1", "127.0.0.1:65536", "unix:/no/dir/x"]
+    "listen",
+    ["", "localhost", "127.0.0.1", ":", ":x", ":-1", "127.0.0.1:65536", "a..b:0", "unix:/no/dir/x"],
 )
 def test_an_invalid_address_is_refused(listen: str) -> None:
     with pytest.raises(BadSetting), address.bound(listen):
