@@ -1,14 +1,11 @@
 """Settings: one registry, from which the command line is made."""
 
-import re
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from plugin_postgres.cli import app
 from plugin_postgres.settings import SETTINGS, Settings
 from serving.errors import BadSetting
 
@@ -32,15 +29,6 @@ def test_every_setting_has_a_flag_a_variable_and_a_meaning() -> None:
     for setting in SETTINGS:
         assert setting.env.startswith("MEMORY_PLUGIN_")
         assert setting.meaning.endswith(".")
-
-
-@pytest.mark.parametrize("asked", ["-h", "--help"])
-def test_the_help_names_every_flag_and_variable(asked: str) -> None:
-    result = CliRunner().invoke(app, [asked], env={"COLUMNS": "300", "NO_COLOR": "1"})
-    text = re.sub(r"\x1b\[[0-9;]*m", "", result.output)
-    for setting in SETTINGS:
-        assert setting.flag in text
-        assert setting.env in text
 
 
 @pytest.mark.parametrize(
