@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 from typing import ClassVar
-from urllib.parse import urlsplit
 
 from contract import Address
 from postgres.settings import DatabaseSettings
 from serving.errors import BadSetting
 from serving.plugin import PluginSettings
-from serving.settings import ServerSettings, listen_on, setting, settings_of
+from serving.settings import ServerSettings, is_web_address, listen_on, setting, settings_of
 
 _LONGEST_IDLE_SECONDS = 1_000_000_000
 
@@ -66,7 +65,7 @@ class Settings(PluginSettings, DatabaseSettings, ServerSettings):
         if (self.embed_url is None) != (self.embed_model is None):
             raise BadSetting("--embed-url and --embed-model must be set together")
         for flag, url in (("--llm-url", self.llm_url), ("--embed-url", self.embed_url)):
-            if url is not None and not _is_web_address(url):
+            if url is not None and not is_web_address(url):
                 raise BadSetting(
                     f"{flag} must be an http or https URL, such as http://127.0.0.1:11434/v1"
                 )
@@ -74,15 +73,6 @@ class Settings(PluginSettings, DatabaseSettings, ServerSettings):
 
 def _fits_a_header(secret: str) -> bool:
     return secret.isascii() and secret.isprintable() and bool(secret.strip())
-
-
-def _is_web_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        parts.port  # noqa: B018 - raises for a port that is not a number
-    except ValueError:
-        return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 SETTINGS = settings_of(Settings)
