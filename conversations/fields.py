@@ -20,6 +20,8 @@ MAX_USER_ID = 255
 MAX_METADATA = 16 * 1024
 MAX_CONTENT = 4 * 1024 * 1024
 MAX_PARTS = 1000
+# The most bytes that a character takes in JSON, such as \u001f. Nothing else needs to be measured.
+_LONGEST_ESCAPE = 6
 
 _NOT_IN_USERS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _WHOLE = re.compile(r"-?\d{1,18}(?:\.0+)?", re.ASCII)
@@ -146,7 +148,9 @@ class Fields:
             exact.check_text(value, field)
             if not value.strip():
                 raise BadRequest(field, "must not be blank")
-            size = len(value) + 2 if value.isascii() else len(exact.dumps(value).encode())
+            size = len(value) * _LONGEST_ESCAPE
+            if size > MAX_CONTENT:
+                size = len(exact.dumps(value).encode())
         elif lists and isinstance(value, list):
             check_parts(value, field)
             size = len(exact.dumps(value).encode())

@@ -35,6 +35,8 @@ from serving.metrics import Metrics
 _ROWS = 500
 _BYTES = 8 * 1024 * 1024
 _CHARACTERS = 2 * 1024 * 1024
+# The words of these take a second at most on a busy machine; a statement may take five.
+WORDS_BYTES = 512 * 1024
 _IDLE_SECONDS = 0.2
 # Nobody waits for the index, because searches look into the outbox, too. So appends come first:
 # while more than this many arrive per second, each round is followed by a rest nine times as long,
@@ -129,7 +131,7 @@ class Index:
         while True:
             began = time.monotonic()
             # On the connection that holds the lock: if it is lost, so is the lock.
-            await connection.execute(load("add_words", leave_out="of-user"), _ROWS)
+            await connection.execute(load("add_words", leave_out="of-user"), _ROWS, WORDS_BYTES)
             rows: list[asyncpg.Record] = []
             if began >= away_until:
                 rows = await connection.fetch(load("take_outbox"), _ROWS, _BYTES)

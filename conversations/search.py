@@ -10,6 +10,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import accumulate
 from typing import Any
 from uuid import UUID
 
@@ -23,7 +24,7 @@ from conversations.calls import Call
 from conversations.embeddings import Embeddings
 from conversations.finds import Find, read_finds
 from conversations.highlights import excerpt
-from conversations.index import NAMESPACE, namespace_of
+from conversations.index import NAMESPACE, WORDS_BYTES, namespace_of
 from conversations.statements import load
 from postgres.database import Database
 
@@ -37,6 +38,7 @@ _PLUGIN_SECONDS = 2.0
 # Extra results, for messages that were just deleted or withdrawn and are still in the plugin.
 _SPARE = 10
 _WORDS = 500
+_AT_ONCE = 500_000  # characters that are marked by one statement
 _RANK = 60  # the constant of reciprocal rank fusion
 
 log = logging.getLogger(__name__)
@@ -129,7 +131,7 @@ class Search:
         newest = await self._database.fetchval(load("newest_in_outbox"))
         # First, so that a message that gets its words in between is not missed.
         waiting, is_cut = await self._waiting(question, without_words=True)
-        add_words = (load("add_words"), _WORDS, question.user, newest)
+        add_words = (load("add_words"), _WORDS, WORDS_BYTES, question.user, newest)
         while is_cut and await self._database.execute(*add_words):
             pass  # too many to look at one by one
         rows = await self._database.fetch(load("search_words"), *arguments, question.top)
@@ -218,18 +220,26 @@ class Search:
     async def _results(
         self, found: Sequence[tuple[Row, float]], query: str
     ) -> list[dict[str, Any]]:
-        texts = [row["text"] for row, _ in found]
-        headlines: Sequence[Row] = []
-        if texts:
-            headlines = await self._database.fetch(load("headlines"), texts, query)
+        headlines = await self._headlines([row["text"] for row, _ in found], query)
         return [
             {
                 "message": answers.message(row),
                 "score": score,
-                "highlights": excerpt(row["text"], headline["headline"], query),
+                "highlights": excerpt(row["text"], headline, query),
             }
             for (row, score), headline in zip(found, headlines, strict=True)
         ]
+
+    async def _headlines(self, texts: Sequence[str], query: str) -> list[str | None]:
+        """An excerpt of each text; long ones share a statement with few others."""
+        headlines: list[str | None] = []
+        while len(headlines) < len(texts):
+            rest = texts[len(headlines) :]
+            sizes = accumulate(map(len, rest), initial=0)
+            part = [text for text, before in zip(rest, sizes, strict=False) if before < _AT_ONCE]
+            rows = await self._database.fetch(load("headlines"), part, query)
+            headlines += [row["headline"] for row in rows]
+        return headlines
 
 
 def _merge(

@@ -8,8 +8,9 @@ from conversations.tokens import read_agent_keys
 from postgres.settings import DatabaseSettings
 from serving.errors import BadSetting
 from serving.plugin import PluginSettings
-from serving.settings import ServerSettings, listen_on, setting
+from serving.settings import ServerSettings, is_web_address, listen_on, setting
 
+_LONGEST_SECONDS = 1_000_000_000
 _HOSTS = ("127.0.0.1:", "localhost:", "[::1]:", "unix:")
 
 
@@ -42,10 +43,16 @@ class Settings(ServerSettings, DatabaseSettings, PluginSettings):
     )
     redis_url: str | None = setting(None, "URL of the Redis resumer, such as redis://host:6379/0.")
     response_idle_seconds: float = setting(
-        60.0, "Seconds without new text after which a response is aborted.", at_least=0.1
+        60.0,
+        "Seconds without new text after which a response is aborted.",
+        at_least=0.1,
+        at_most=_LONGEST_SECONDS,
     )
     response_retention_seconds: float = setting(
-        1800.0, "Seconds that a response can be replayed after it has ended.", at_least=0
+        1800.0,
+        "Seconds that a response can be replayed after it has ended.",
+        at_least=0,
+        at_most=_LONGEST_SECONDS,
     )
     cors_origins: str | None = setting(
         None, "Allowed browser origins, separated by commas, such as https://chat.example."
@@ -74,8 +81,13 @@ class Settings(ServerSettings, DatabaseSettings, PluginSettings):
             )
         if self.resumer == "redis" and not self.redis_url:
             raise BadSetting("--resumer redis needs MEMORY_CONVERSATIONS_REDIS_URL")
+        if self.resumer == "redis" and self.redis_url:
+            _check_redis(self.redis_url)
         if (self.embed_url is None) != (self.embed_model is None):
             raise BadSetting("--embed-url and --embed-model must be set together")
+        for flag, url in (("--jwks-url", self.jwks_url), ("--embed-url", self.embed_url)):
+            if url and not is_web_address(url):
+                raise BadSetting(f"{flag} must be an http or https URL")
         try:
             read_agent_keys(self.agent_keys)
         except ValueError as error:
@@ -84,3 +96,13 @@ class Settings(ServerSettings, DatabaseSettings, PluginSettings):
     @property
     def origins(self) -> list[str]:
         return [origin.strip() for origin in (self.cors_origins or "").split(",") if origin.strip()]
+
+
+def _check_redis(url: str) -> None:
+    # Imported here: the client of Redis takes long to load.
+    from redis.asyncio.connection import parse_url
+
+    try:
+        parse_url(url)
+    except ValueError as error:
+        raise BadSetting(f"--redis-url: {error}") from None

@@ -2,15 +2,12 @@
 
 from dataclasses import dataclass
 from typing import ClassVar
-from urllib.parse import urlsplit
 
 from contract import Address
 from postgres.settings import DatabaseSettings
 from serving.errors import BadSetting
 from serving.plugin import PluginSettings
-from serving.settings import ServerSettings, listen_on, setting, settings_of
-
-_LONGEST_IDLE_SECONDS = 1_000_000_000
+from serving.settings import ServerSettings, is_web_address, listen_on, setting, settings_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +29,7 @@ class Settings(PluginSettings, DatabaseSettings, ServerSettings):
         600.0,
         "Flush a buffer after this many seconds without a new message; 0 means never.",
         at_least=0,
+        at_most=1_000_000_000,  # no timestamp can hold much more
     )
     llm_url: str | None = setting(
         None,
@@ -50,10 +48,6 @@ class Settings(PluginSettings, DatabaseSettings, ServerSettings):
 
     def check(self) -> None:
         super().check()
-        if self.idle_flush > _LONGEST_IDLE_SECONDS:
-            raise BadSetting(
-                f"--idle-flush must be at most {_LONGEST_IDLE_SECONDS} seconds; 0 means never"
-            )
         for flag, secret in (
             ("--admin-token", self.admin_token),
             ("--llm-api-key", self.llm_api_key),
@@ -66,7 +60,7 @@ class Settings(PluginSettings, DatabaseSettings, ServerSettings):
         if (self.embed_url is None) != (self.embed_model is None):
             raise BadSetting("--embed-url and --embed-model must be set together")
         for flag, url in (("--llm-url", self.llm_url), ("--embed-url", self.embed_url)):
-            if url is not None and not _is_web_address(url):
+            if url is not None and not is_web_address(url):
                 raise BadSetting(
                     f"{flag} must be an http or https URL, such as http://127.0.0.1:11434/v1"
                 )
@@ -74,15 +68,6 @@ class Settings(PluginSettings, DatabaseSettings, ServerSettings):
 
 def _fits_a_header(secret: str) -> bool:
     return secret.isascii() and secret.isprintable() and bool(secret.strip())
-
-
-def _is_web_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        parts.port  # noqa: B018 - raises for a port that is not a number
-    except ValueError:
-        return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 SETTINGS = settings_of(Settings)

@@ -27,8 +27,6 @@ _NOT_OUTDATED = (asyncpg.InsufficientPrivilegeError, asyncpg.PostgresSyntaxError
 _RENEWAL_SECONDS = 1.0
 _HEALTH_SECONDS = 2.0
 _CLOSE_SECONDS = 1.0
-# PostgreSQL's largest number for a time in milliseconds.
-_MOST_MILLISECONDS = 2**31 - 1
 
 log = logging.getLogger(__name__)
 
@@ -51,9 +49,8 @@ class Database:
     ) -> None:
         self._settings = settings
         self._name = name
-        longest = min(settings.statement_timeout * 1000, _MOST_MILLISECONDS)
         self._session = {
-            "statement_timeout": f"{longest:.0f}",
+            "statement_timeout": f"{settings.statement_timeout * 1000:.0f}",
             # Our statements are short; compiling them costs more than it saves.
             "jit": "off",
             **(session or {}),

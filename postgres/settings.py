@@ -32,5 +32,8 @@ class DatabaseSettings(BaseSettings):
         3.0, "Seconds to wait for a new database connection.", at_least=0.1
     )
     statement_timeout: float = setting(
-        5.0, "Seconds an SQL statement may take before its request gets 503.", at_least=0.1
+        5.0,
+        "Seconds an SQL statement may take before its request gets 503.",
+        at_least=0.1,
+        at_most=2_000_000,  # PostgreSQL counts milliseconds, with 32 bits
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from recall.memory import is_owner
+from serving.errors import ServerFailed
 
 DEV_MANAGEMENT_TOKEN = "test-management"  # noqa: S105 - public, and refused off loopback
 TOKEN_FILE = "recall-management-token"  # noqa: S105
@@ -44,6 +45,17 @@ def dev_owner(token: str) -> str | None:
 
 def management_token(data_dir: Path) -> tuple[str, bool]:
     """The token stored in the data directory, and whether it was just created."""
+    try:
+        return _management_token(data_dir)
+    except OSError as error:
+        raise ServerFailed(
+            f"cannot keep the management token in the data directory {data_dir}"
+            f" ({error.strerror}); choose another one with --data-dir, or set"
+            " MEMORY_RECALL_MANAGEMENT_TOKEN"
+        ) from error
+
+
+def _management_token(data_dir: Path) -> tuple[str, bool]:
     path = data_dir / TOKEN_FILE
     data_dir.mkdir(parents=True, exist_ok=True)
     try:
@@ -53,7 +65,7 @@ def management_token(data_dir: Path) -> tuple[str, bool]:
         if kept:
             return kept, False
         path.unlink()
-        return management_token(data_dir)
+        return _management_token(data_dir)
     token = secrets.token_urlsafe(32)
     with os.fdopen(descriptor, "w") as file:
         file.write(token + "\n")

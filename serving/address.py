@@ -68,7 +68,7 @@ class ListeningSockets:
 @contextmanager
 def bound(listen: str) -> Iterator[ListeningSockets]:
     """Bind the address, or raise `BadSetting`; a unix socket file is removed afterwards."""
-    if listen.startswith("unix:"):
+    if listen.startswith("unix:") and listen != "unix:":
         path = Path(listen.removeprefix("unix:"))
         with _bound_unix(path) as taken:
             listening = ListeningSockets([taken], path, path.stat())

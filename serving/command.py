@@ -13,6 +13,8 @@ from serving.settings import ServerSettings, Setting, settings_of
 
 S = TypeVar("S", bound=ServerSettings)
 
+# The least at which no name of a variable is broken in two.
+_HELP_WIDTH = 84
 _MIGRATING = ("database_url", "data_dir", "startup_timeout", "log_json", "log_level")
 
 
@@ -21,8 +23,10 @@ def command(service: Service[S]) -> typer.Typer:
     # Pretty tracebacks would show the values of variables, and with them passwords.
     app = typer.Typer(
         pretty_exceptions_enable=False,
+        # Rich would cut off the names of long variables, and wrap errors into a box.
+        rich_markup_mode=None,
         add_completion=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": ["-h", "--help"], "terminal_width": _HELP_WIDTH},
     )
     known = settings_of(service.settings)
 

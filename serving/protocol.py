@@ -42,6 +42,7 @@ _CLOSE_SECONDS = 2.0
 _DISCARD_SECONDS = 10.0
 # How many bytes in a row may belong to no body, and to no head that is complete.
 _MOST_UNUSED = 64 * 1024
+_TOO_LARGE = "The headers are too large."
 # While this many requests of a connection are unanswered, no more are read from it.
 _MOST_UNANSWERED = 100
 # Clients use the same URLs over and over, so the parts of this many are cached.
@@ -84,10 +85,11 @@ class Protocol(HttpToolsProtocol):
         try:
             self._parse(data)
         except httptools.HttpParserError:
-            self._refuse("Invalid HTTP request received.")
+            is_long = self._unused > _MOST_UNUSED
+            self._refuse(_TOO_LARGE if is_long else "Invalid HTTP request received.")
         else:
             if self._unused > _MOST_UNUSED:
-                self._refuse("The headers are too large.")
+                self._refuse(_TOO_LARGE)
                 self._closing = True
 
     def on_message_begin(self) -> None:
@@ -97,6 +99,9 @@ class Protocol(HttpToolsProtocol):
         self._idle_since = None
 
     def on_headers_complete(self) -> None:
+        # A body may have come with it, so only a head that may be too large is measured.
+        if self._unused > _MOST_UNUSED and self._head_size() > _MOST_UNUSED:
+            raise httptools.HttpParserError(_TOO_LARGE)
         self._unused = 0
         if self.parser.should_upgrade():
             # The parser skips its body, so it is parsed again without that wish.
@@ -253,6 +258,9 @@ class Protocol(HttpToolsProtocol):
         request = (self.parser.get_method(), self.url, self.parser.get_http_version().encode())
         kept = [b"%b: %b\r\n" % header for header in self.headers if header[0] != b"upgrade"]
         return b"%b %b HTTP/%b\r\n%b\r\n" % (*request, b"".join(kept))
+
+    def _head_size(self) -> int:
+        return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
     def _start(self, cycle: Exchange) -> None:
         cycle.task = self.loop.create_task(cycle.run(self.app))

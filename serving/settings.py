@@ -9,6 +9,7 @@ import math
 from collections.abc import Collection
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar, get_type_hints
+from urllib.parse import urlsplit
 
 from serving.errors import BadSetting
 
@@ -20,6 +21,7 @@ def setting(
     env: str | None = None,
     env_suffix: str | None = None,
     at_least: float | None = None,
+    at_most: float | None = None,
     one_of: Collection[str] | None = None,
 ) -> Any:
     """A field of a settings class.
@@ -32,10 +34,21 @@ def setting(
         "env": env,
         "env_suffix": env_suffix,
         "at_least": at_least,
+        "at_most": at_most,
         "one_of": one_of,
     }
     # Tokens and database URLs are settings, so repr shows none of them.
     return field(default=default, repr=False, metadata=metadata)
+
+
+def is_web_address(url: str) -> bool:
+    """Whether this is an http or https URL with a host."""
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - raises for a port that is not a number
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 def listen_on(address: str) -> Any:
@@ -58,6 +71,7 @@ class Setting:
     flag: str
     env: str
     at_least: float | None
+    at_most: float | None
     one_of: Collection[str] | None
 
     def check(self, value: Any) -> None:
@@ -65,6 +79,8 @@ class Setting:
             raise BadSetting(f"{self.flag} ({self.env}) must be a finite number")
         if self.at_least is not None and not value >= self.at_least:
             raise BadSetting(f"{self.flag} ({self.env}) must be at least {self.at_least:g}")
+        if self.at_most is not None and value > self.at_most:
+            raise BadSetting(f"{self.flag} ({self.env}) must be at most {self.at_most:,.0f}")
         if self.one_of is not None and value not in self.one_of:
             *first, last = self.one_of
             raise BadSetting(f"{self.flag} ({self.env}) must be {', '.join(first)} or {last}")
@@ -140,5 +156,6 @@ def _described(declared: "Field[Any]", kind: Any, prefix: str) -> Setting:
         flag="--" + declared.name.replace("_", "-"),
         env=metadata["env"] or prefix + (metadata["env_suffix"] or declared.name.upper()),
         at_least=metadata["at_least"],
+        at_most=metadata["at_most"],
         one_of=metadata["one_of"],
     )

@@ -1,6 +1,6 @@
 -- Like search_words, but among the messages that the plugin does not have yet; $10: only those that are
--- not in the table of words yet either. At most 5,000 are searched; if there may be more, the last row
--- has no id.
+-- not in the table of words yet either. At most 5,000 are searched, and none if their texts are so long
+-- that it would take too much time; if there may be more, the last row has no id.
 WITH asked AS MATERIALIZED (
     SELECT
         memory_conversations.search_terms($2) AS terms,
@@ -10,10 +10,7 @@ waiting AS MATERIALIZED (
     SELECT
         message.*,
         memory_conversations.group_mark(message.group_id) AS mark,
-        coalesce(
-            words.keys,
-            memory_conversations.search_keys(message.group_id, message.content, message.is_list)
-        ) AS keys
+        words.keys
     FROM memberships AS membership
     JOIN outbox ON outbox.group_id = membership.group_id AND outbox.action = 'write'
     JOIN messages AS message ON message.id = outbox.message_id
@@ -29,23 +26,43 @@ waiting AS MATERIALIZED (
     ORDER BY outbox.id DESC
     LIMIT 5000
 ),
+size AS MATERIALIZED (
+    SELECT
+        count(*) = 5000 AS is_cut,
+        coalesce(
+            sum(octet_length(content)) > 16777216
+            OR sum(octet_length(content)) FILTER (WHERE keys IS NULL) > 1048576,
+            false
+        ) AS is_long
+    FROM waiting
+),
+keyed AS MATERIALIZED (
+    SELECT
+        waiting.id, waiting.content, waiting.is_list, waiting.mark,
+        coalesce(
+            waiting.keys,
+            memory_conversations.search_keys(waiting.group_id, waiting.content, waiting.is_list)
+        ) AS keys
+    FROM waiting
+    WHERE NOT (SELECT is_long FROM size)
+),
 scored AS MATERIALIZED (
     SELECT
-        waiting.id,
+        keyed.id,
         (
             SELECT count(*)
             FROM unnest(asked.terms) AS term
-            WHERE waiting.keys @@ replace(term, '@', waiting.mark)::tsquery
+            WHERE keyed.keys @@ replace(term, '@', keyed.mark)::tsquery
         )::double precision / greatest(cardinality(asked.terms), 1) AS score,
         cardinality(asked.terms) < 2
             AND asked.literal <> ''
             AND strpos(
                 memory_conversations.folded(
-                    memory_conversations.message_text(waiting.content, waiting.is_list)
+                    memory_conversations.message_text(keyed.content, keyed.is_list)
                 ),
                 asked.literal
             ) > 0 AS holds
-    FROM waiting
+    FROM keyed
     CROSS JOIN asked
 )
 (SELECT
@@ -64,5 +81,5 @@ LIMIT $9)
 UNION ALL
 SELECT
     NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0
-FROM waiting
-HAVING count(*) = 5000
+FROM size
+WHERE is_cut OR is_long

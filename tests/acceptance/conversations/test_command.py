@@ -43,9 +43,15 @@ def ended(*flags: str, **environment: str) -> tuple[int, str]:
         (("--dev-auth", "--listen=example.com:80"), {}, "--dev-auth"),
         (("--dev-auth", "--resumer=other"), {}, "--resumer"),
         (("--dev-auth", "--resumer=redis"), {}, "REDIS_URL"),
+        (("--dev-auth", "--resumer=redis", "--redis-url=host:6379"), {}, "--redis-url: "),
+        (("--dev-auth", "--resumer=redis", "--redis-url=redis://host:x"), {}, "--redis-url: "),
+        (("--jwks-url=login.example/keys",), {}, "--jwks-url must be an http or https URL"),
+        (("--dev-auth", "--embed-url=host", "--embed-model=m"), {}, "--embed-url must be"),
         (("--dev-auth",), {"AGENT_KEYS": "bot"}, "AGENT_KEYS"),
         (("--dev-auth",), {"AGENT_KEYS": "a=k1,b=k1"}, "AGENT_KEYS: gives the agent b the key"),
         (("--dev-auth",), {"RESPONSE_IDLE_SECONDS": "0"}, "--response-idle-seconds"),
+        (("--dev-auth",), {"RESPONSE_IDLE_SECONDS": "inf"}, "at most 1,000,000,000"),
+        (("--dev-auth",), {"RESPONSE_RETENTION_SECONDS": "1e300"}, "at most 1,000,000,000"),
     ],
 )
 def test_it_does_not_start_with_invalid_settings(

@@ -139,7 +139,8 @@ async def test_a_deletion_and_the_words_of_its_messages_wait_in_line(
     holding = other.transaction()
     await holding.start()
     await other.execute("SELECT FROM messages WHERE id = $1 FOR UPDATE", elsewhere)
-    added = asyncio.create_task(words.execute(load("add_words", leave_out="of-user"), 100))
+    add_words = load("add_words", leave_out="of-user")
+    added = asyncio.create_task(words.execute(add_words, 100, 1_000_000))
     await runs_or_waits(watch, words, added)
     deleted = asyncio.create_task(delete())
 

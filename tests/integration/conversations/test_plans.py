@@ -293,7 +293,7 @@ async def test_an_append_writes_to_no_index_of_its_conversation(
 @pytest.mark.parametrize(
     ("name", "types", "arguments"),
     [
-        ("add_words", "integer", "100"),
+        ("add_words", "integer, bigint", "100, 1000000"),
         ("take_outbox", "integer, integer", "100, 1000000"),
         ("done_outbox", "bigint[]", "'{{{ids}}}'"),
     ],

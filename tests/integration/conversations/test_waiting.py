@@ -1,5 +1,6 @@
-"""The plugin is away and more messages wait than a search looks at one by one."""
+"""The plugin is away and more waits than a search looks at one by one, in number or in length."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -14,9 +15,10 @@ from conversations.calls import Call
 from conversations.embeddings import Embeddings
 from conversations.search import Search
 from conversations.settings import Settings
-from conversations.statements import SCHEMA, SESSION
+from conversations.statements import SCHEMA, SESSION, load
 from postgres.database import Database
 from serving.metrics import Metrics
+from tests.waiting import SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -74,7 +76,7 @@ async def connection(database: str) -> AsyncIterator[asyncpg.Connection]:
     await connected.close()
 
 
-async def found(url: str, query: str) -> list[dict[str, Any]]:
+async def results(url: str, query: str) -> list[dict[str, Any]]:
     """What alice finds. Nothing else takes from the outbox: the background work does not run."""
     settings = Settings(database_url=url, plugin_url="http://127.0.0.1:9", dev_auth=True)
     database = Database(settings, name="test", search_path=SCHEMA.name, session=SESSION)
@@ -91,7 +93,12 @@ async def found(url: str, query: str) -> list[dict[str, Any]]:
         await plugin.aclose()
         await database.close()
     assert answer["backend"] == "postgres"
-    return [result["message"] for result in answer["data"]]
+    found: list[dict[str, Any]] = answer["data"]
+    return found
+
+
+async def found(url: str, query: str) -> list[dict[str, Any]]:
+    return [result["message"] for result in await results(url, query)]
 
 
 async def test_a_search_ends_although_the_user_keeps_appending(
@@ -103,3 +110,54 @@ async def test_a_search_ends_although_the_user_keeps_appending(
     # The oldest is found, and only what waited when the search began got its words for it.
     assert [message["sequence"] for message in await found(database, "heron")] == [1]
     assert await connection.fetchval("SELECT count(*) FROM words") == WAITING
+
+
+LONG = 300_000
+
+
+async def test_words_of_long_messages_are_added_a_few_at_a_time(
+    connection: asyncpg.Connection,
+) -> None:
+    """So that no statement takes longer than it may, however many wait."""
+    await connection.execute("SELECT say(1, 9, repeat('heron ', $1))", LONG // 6)
+    added: list[str] = []
+    while not added or added[-1] != "UPDATE 0":
+        added.append(
+            await connection.execute(load("add_words", leave_out="of-user"), 500, 2 * LONG)
+        )
+    assert added == ["UPDATE 2", "UPDATE 2", "UPDATE 2", "UPDATE 2", "UPDATE 1", "UPDATE 0"]
+    assert await connection.fetchval("SELECT count(*) FROM words") == 9
+
+
+async def test_long_messages_that_wait_are_found(
+    connection: asyncpg.Connection, database: str
+) -> None:
+    await connection.execute("SELECT say(1, 9, 'heron ' || repeat('wren ', $1))", LONG // 5)
+    await connection.execute("SELECT say(10, 10, 'sparrow ')")
+    assert [message["sequence"] for message in await found(database, "sparrow")] == [10]
+    # Together, they were too long to be searched one by one.
+    assert await connection.fetchval("SELECT count(*) FROM words") == 10
+
+
+async def test_a_long_text_without_words_holds_nothing_up(
+    connection: asyncpg.Connection, database: str
+) -> None:
+    await connection.execute("SELECT say(1, 1, repeat('- ', $1))", LONG)
+    await connection.execute("UPDATE messages SET content = repeat('- ', $1)", LONG)
+    await connection.execute("SELECT say(2, 2, 'heron ')")
+    async with asyncio.timeout(SECONDS):
+        assert [message["sequence"] for message in await found(database, "heron")] == [2]
+        await connection.execute(load("add_words", leave_out="of-user"), 500, 10 * LONG)
+    assert await connection.fetchval("SELECT count(*) FROM words") == 2
+
+
+async def test_every_result_has_its_own_excerpt_however_long_they_are_together(
+    connection: asyncpg.Connection, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conversations.search._AT_ONCE", 15)
+    await connection.execute("SELECT say(1, 5, 'heron ')")
+    excerpts = {
+        result["message"]["sequence"]: result["highlights"]
+        for result in await results(database, "heron")
+    }
+    assert excerpts == {number: f"**heron** {number}" for number in range(1, 6)}

@@ -32,11 +32,6 @@ def unavailable(answer: httpx.Response) -> str:
     return error.message
 
 
-async def test_a_statement_may_take_longer_than_postgresql_can_count(migrated: str) -> None:
-    async with plugin.pool_connection(migrated, statement_timeout=1e12) as connection:
-        assert await connection.fetchval("SHOW statement_timeout") == "2147483647ms"
-
-
 @asynccontextmanager
 async def everything_locked(url: str) -> AsyncIterator[None]:
     """Every statement on the plugin's tables waits."""

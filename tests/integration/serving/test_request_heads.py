@@ -128,6 +128,19 @@ async def test_trailers_without_end_are_not_kept(rest: bytes) -> None:
             await writer.wait_closed()
 
 
+@pytest.mark.parametrize(("length", "status"), [(60_000, b"200"), (70_000, b"400")])
+async def test_headers_that_come_at_once_have_the_same_limit(length: int, status: bytes) -> None:
+    async with listening(60, app=echo) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        request = b"POST /1 HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 9000\r\n"
+        writer.write(b"%bx-long: %b\r\n\r\n%b" % (request, b"y" * length, b"z" * 9000))
+        answer = await asyncio.wait_for(reader.read(), 60)
+        assert answer.startswith(b"HTTP/1.1 " + status)
+        assert (b"The headers are too large." in answer) == (status == b"400")
+        writer.close()
+        await writer.wait_closed()
+
+
 async def test_headers_may_be_long_and_come_slowly() -> None:
     request = b"GET /1 HTTP/1.1\r\nhost: x\r\nx-long: %b\r\n\r\n" % (b"y" * 60000)
     async with listening(60, app=echo) as port:

@@ -1,14 +1,11 @@
 """Settings: one registry, from which the command line is made."""
 
-import re
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from plugin_postgres.cli import app
 from plugin_postgres.settings import SETTINGS, Settings
 from serving.errors import BadSetting
 
@@ -34,15 +31,6 @@ def test_every_setting_has_a_flag_a_variable_and_a_meaning() -> None:
         assert setting.meaning.endswith(".")
 
 
-@pytest.mark.parametrize("asked", ["-h", "--help"])
-def test_the_help_names_every_flag_and_variable(asked: str) -> None:
-    result = CliRunner().invoke(app, [asked], env={"COLUMNS": "300", "NO_COLOR": "1"})
-    text = re.sub(r"\x1b\[[0-9;]*m", "", result.output)
-    for setting in SETTINGS:
-        assert setting.flag in text
-        assert setting.env in text
-
-
 @pytest.mark.parametrize(
     ("values", "flag"),
     [
@@ -51,6 +39,7 @@ def test_the_help_names_every_flag_and_variable(asked: str) -> None:
         ({"statement_timeout": 0.0}, "--statement-timeout"),
         ({"statement_timeout": float("nan")}, "--statement-timeout"),
         ({"statement_timeout": float("inf")}, "--statement-timeout"),
+        ({"statement_timeout": 1e9}, "--statement-timeout"),
         ({"shutdown_timeout": float("inf")}, "--shutdown-timeout"),
         ({"janitor_grace": float("inf")}, "--janitor-grace"),
         ({"max_body": 0}, "--max-body"),

@@ -12,6 +12,7 @@ RELEASED = {
     "conversations/schema/0004_hot_appends.sql": "6457854ec24fbf64",
     "conversations/schema/0005_append_types.sql": "2a012d76278c0c1a",
     "conversations/schema/0006_append_rows.sql": "fe24bb401357c46d",
+    "conversations/schema/0007_texts_without_words.sql": "54eb95faed85525f",
     "gateway/migrations/0001_tables.sql": "9dfb0b585c2ef7ff",
     "gateway/migrations/0002_buffering.sql": "95145fb73ef722ec",
     "gateway/migrations/0003_scope_version.sql": "53a919e4641dba3f",

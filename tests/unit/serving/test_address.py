@@ -58,6 +58,11 @@ def test_an_invalid_address_is_refused(listen: str) -> None:
         pass
 
 
+def test_a_unix_socket_without_a_path_is_no_address() -> None:
+    with pytest.raises(BadSetting, match="is not an address"), address.bound("unix:"):
+        pass
+
+
 def test_the_file_of_a_unix_socket_comes_and_goes() -> None:
     with tempfile.TemporaryDirectory(prefix="mp-") as made:
         path = Path(made) / "plugin.sock"
