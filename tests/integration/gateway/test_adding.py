@@ -7,7 +7,9 @@ from typing import Any
 import asyncpg
 import pytest
 
+from gateway.credentials import Credentials
 from gateway.names import SessionName
+from gateway.users import User, Users
 from tests.integration.gateway import people
 from tests.integration.gateway.people import Gateway, Person, checked, message, turn
 from tests.integration.gateway.plugin import Switchboard
@@ -178,6 +180,22 @@ async def test_ruling_12_another_request_under_a_key_is_a_conflict(
         checked(await ann.post(ADD, key, **other), 409)
     checked(await bob.post(ADD, key, session_id="chat:9", messages=turn("hi")), 200)
     assert (await ann.flush("chat:2"))["status"] == "no_extraction"
+
+
+async def test_ruling_12_under_a_key_a_user_who_is_deleted_meanwhile_is_unauthorized(
+    ann: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authenticate = Users.authenticate
+
+    async def and_delete(self: Users, given: Credentials) -> User:
+        user = await authenticate(self, given)
+        monkeypatch.undo()
+        assert (await ann.delete(f"/users/{ann.user_id}")).status_code == 204
+        return user
+
+    monkeypatch.setattr(Users, "authenticate", and_delete)
+    fields = {"session_id": "chat:1", "messages": turn("Talk of tea")}
+    checked(await ann.post(ADD, {"Idempotency-Key": "run 1"}, **fields), 401)
 
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "tab\there", "é"])
