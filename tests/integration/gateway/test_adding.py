@@ -376,6 +376,30 @@ async def test_ruling_15_buffers_that_nobody_flushes_are_flushed(
         assert (await ann.flush("chat:1"))["status"] == "no_extraction"
 
 
+@pytest.mark.parametrize("is_flushed", [True, False], ids=["by somebody", "by nobody"])
+async def test_ruling_15_a_buffer_of_known_messages_does_not_wait_for_a_flush(
+    quiet_store: str, plugin: Switchboard, *, is_flushed: bool
+) -> None:
+    idle_flush = 0 if is_flushed else 0.5
+    connection = await asyncpg.connect(quiet_store)
+    try:
+        async with people.gateway(quiet_store, plugin.client(), idle_flush=idle_flush) as gateway:
+            ann = await gateway.person()
+            messages = turn("Talk of tea")
+            await ann.add("chat:1", *messages)
+            await ann.flush("chat:1")
+            assert (await ann.add("chat:1", *messages))["duplicate_count"] == 2
+            if is_flushed:
+                assert (await ann.flush("chat:1"))["status"] == "no_extraction"
+            # Otherwise, it would be looked at again and again, and take the place of others.
+            waits = "SELECT NOT is_buffering FROM memory_gateway.sessions"
+            await eventually(lambda: connection.fetchval(waits))
+            await ann.add("chat:1", *turn("Talk of milk"))
+            assert not await connection.fetchval(waits)
+    finally:
+        await connection.close()
+
+
 async def test_ruling_15_zero_is_never(store: str, plugin: Switchboard) -> None:
     async with people.gateway(store, plugin.client(), idle_flush=0.0) as gateway:
         ann = await gateway.person()
