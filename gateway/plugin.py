@@ -303,6 +303,7 @@ class Plugin:
         found = []
         for part in self._fewer(names):
             found += await self._search_group(part, query, embedding, limit)
+        self._remember_limit(names)
         return found
 
     async def _ask(
@@ -323,15 +324,17 @@ class Plugin:
         except BadRequest:
             if len(names) == 1:
                 raise
-        return [it for part in self._fewer(names) for it in await self._list_group(part)]
+        found = [it for part in self._fewer(names) for it in await self._list_group(part)]
+        self._remember_limit(names)
+        return found
 
     def _fewer(self, names: Sequence[str]) -> list[Sequence[str]]:
-        """Smaller groups of names that the plugin refused, too many in number or in bytes.
+        """Smaller groups of names that the plugin refused, too many in number or in bytes."""
+        return groups(names, min(self._most_namespaces, max(1, len(names) // 2)))
 
-        Remembers the lower limit.
-        """
+    def _remember_limit(self, names: Sequence[str]) -> None:
+        """These were refused, but accepted in groups: it was their number."""
         self._most_namespaces = min(self._most_namespaces, max(1, len(names) // 2))
-        return groups(names, self._most_namespaces)
 
 
 def read_found(body: bytes) -> list[Found]:
