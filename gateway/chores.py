@@ -17,6 +17,7 @@ from postgres.errors import StoreUnavailable
 _PAUSE_SECONDS = 1.0
 _HOUR = 3600.0
 _AT_ONCE = 3
+_MOST_BATCHES = 100
 
 log = logging.getLogger(__name__)
 
@@ -36,11 +37,13 @@ class Chores:
     async def finish_flushes(self) -> None:
         """Write to the plugin what a flush or an upload has left unfinished."""
         while True:
-            due = await self._fetch("due_batches")
-            await self._each(
+            due = await self._fetch("due_batches", _MOST_BATCHES)
+            all_done = await self._each(
                 (row["session"] for row in due), lambda it: self._flush.run(it, take=False)
             )
-            await asyncio.sleep(_PAUSE_SECONDS)
+            # After an outage, many are waiting.
+            if len(due) < _MOST_BATCHES or not all_done:
+                await asyncio.sleep(_PAUSE_SECONDS)
 
     async def flush_idle(self) -> None:
         """Flush the buffers that have been idle for longer than `--idle-flush`."""
@@ -80,17 +83,19 @@ class Chores:
         except StoreUnavailable:
             return []
 
-    async def _each(self, items: Iterable[Any], work: Callable[[Any], Awaitable[object]]) -> None:
-        """A few at a time; what fails is retried in the next round."""
+    async def _each(self, items: Iterable[Any], work: Callable[[Any], Awaitable[object]]) -> bool:
+        """A few at a time; what fails is retried in the next round. Whether nothing failed."""
         gate = asyncio.Semaphore(_AT_ONCE)
 
-        async def do(item: Any) -> None:
+        async def do(item: Any) -> bool:
             async with gate:
                 try:
                     await work(item)
                 except (Unavailable, StoreUnavailable):
-                    pass  # counted and logged where it happened
+                    return False  # counted and logged where it happened
                 except Exception:
                     log.exception("background work failed")
+                    return False
+                return True
 
-        await asyncio.gather(*map(do, items))
+        return all(await asyncio.gather(*map(do, items)))

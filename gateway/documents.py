@@ -30,11 +30,11 @@ _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
 _BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 _NOT_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
-_SKIPPED = frozenset({"script", "style", "template", "head"})
+_SKIPPED = frozenset({"script", "style", "template"})
 _BLOCKS = re.compile(
-    "address|article|aside|blockquote|br|caption|d[dlt]|details|div|fieldset|figcaption|figure|footer"
-    "|form|h[1-6]|header|hr|legend|li|main|nav|ol|option|p|pre|section|summary|table|tbody|t[dhr]"
-    "|tfoot|thead|ul"
+    "address|article|aside|blockquote|body|br|caption|d[dlt]|details|div|fieldset|figcaption|figure|footer"
+    "|form|h[1-6]|head|header|hr|legend|li|main|nav|ol|option|p|pre|section|summary|table|tbody|t[dhr]"
+    "|tfoot|thead|title|ul"
 )
 
 
@@ -116,8 +116,6 @@ class _Html(HTMLParser):
     def handle_starttag(self, tag: str, attrs: Any) -> None:  # noqa: ARG002 - the signature is given
         if tag in _SKIPPED:
             self._skipped.append(tag)
-        elif tag == "body":
-            self._skipped.clear()  # the head was not closed
         elif _BLOCKS.fullmatch(tag):
             self.pieces.append("\n")
 

@@ -107,7 +107,13 @@ class Endpoints:
         return _json(await self._users.rotate_key(_user_id(request)))
 
     async def delete_user(self, request: Request) -> Response:
-        return _deleted(await self._deletion.delete_user(await self._named_user(request)))
+        user = await self._named_user(request)
+        try:
+            return _deleted(await self._deletion.delete_user(user))
+        except NotFound:
+            if scheme_of(request.scope) == "bearer":
+                raise
+            raise Unauthorized from None  # a concurrent request has deleted the user
 
     async def export(self, request: Request) -> Response:
         user = await self._named_user(request)

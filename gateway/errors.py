@@ -16,6 +16,8 @@ No message contains a key, a query or the content of a memory. Errors at startup
 
 from typing import Any, ClassVar
 
+# A wrong clock of the plugin must not keep clients away for years.
+_LONGEST_WAIT = 3600.0
 REALM = 'Basic realm="memory-gateway", charset="UTF-8"'
 
 
@@ -89,7 +91,7 @@ class Unavailable(GatewayError):
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
-        self.retry_after = retry_after or 1.0
+        self.retry_after = min(retry_after or 1.0, _LONGEST_WAIT)
 
     @property
     def headers(self) -> dict[str, str]:

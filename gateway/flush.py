@@ -187,6 +187,11 @@ class Flush:
             self._known.popitem(last=False)
         self._recent.forget(name)  # this flush takes it
         batch: Batch | None = None
+        if take and first["number"] is None and first["is_buffering"]:
+            # All that was added since the last flush was known. It would be idle for ever.
+            await held.connection.execute(
+                load("end_buffering"), session_id, first["last_message_at"]
+            )
         if take and first["number"] is not None:
             try:
                 batch = await self._take(held, session)

@@ -64,7 +64,10 @@ class Messages:
         else:
             user = await self._users.authenticate(given)
             key = _checked(idempotency_key)
-            duplicates = await self._add_once(self._prepare(user, request), key)
+            try:
+                duplicates = await self._add_once(self._prepare(user, request), key)
+            except ForeignKeyViolationError:
+                raise Unauthorized from None  # the user has just been deleted
         return {
             "status": "accumulated",
             "session_id": request.session_id,

@@ -151,10 +151,7 @@ class Plugin:
         self, namespaces: Sequence[str], embedding: list[float], limit: int
     ) -> list[Found]:
         """The memories with the most similar embeddings; none if the plugin refuses this one."""
-        try:
-            return await self.search(namespaces, None, embedding, limit)
-        except BadRequest:
-            return []
+        return await self.search(namespaces, None, embedding, limit)
 
     async def searches_words(self) -> bool:
         """Whether the plugin supports text search."""
@@ -286,26 +283,39 @@ class Plugin:
     async def _search_group(
         self, names: Sequence[str], query: str | None, embedding: list[float] | None, limit: int
     ) -> list[Found]:
-        asked: dict[str, Any] = {"namespaces": names, "limit": limit}
-        if query is not None:
-            asked["query"] = query
-        if embedding is not None and await self._understands("embedding"):
-            asked["embedding"] = embedding
+        if embedding is not None and not await self._understands("embedding"):
+            embedding = None
         try:
-            body = orjson.dumps(asked)
-            secrets = [] if query is None else [query]
-            found = read_found(await self._client.search_bytes(body, secrets=secrets))
-            if found or query is None or "embedding" not in asked:
+            found = await self._ask(names, query, embedding, limit)
+            if found or query is None or embedding is None:
                 return found
             # A plugin that expects embeddings of another dimension finds nothing: use words only.
             return await self._search_group(names, query, None, limit)
         except BadRequest:
+            if embedding is not None:
+                # Does it refuse the embedding, or the names? Without the embedding it tells.
+                with suppress(BadRequest):
+                    found = await self._ask(names, query, None, limit)
+                    self._numbers.model_failures.labels("embedder").inc()
+                    return [] if query is None else found
             if len(names) == 1:
                 raise
         found = []
         for part in self._fewer(names):
             found += await self._search_group(part, query, embedding, limit)
+        self._remember_limit(names)
         return found
+
+    async def _ask(
+        self, names: Sequence[str], query: str | None, embedding: list[float] | None, limit: int
+    ) -> list[Found]:
+        asked: dict[str, Any] = {"namespaces": names, "limit": limit}
+        if query is not None:
+            asked["query"] = query
+        if embedding is not None:
+            asked["embedding"] = embedding
+        secrets = [] if query is None else [query]
+        return read_found(await self._client.search_bytes(orjson.dumps(asked), secrets=secrets))
 
     async def _list_group(self, names: Sequence[str]) -> list[Found]:
         try:
@@ -314,15 +324,17 @@ class Plugin:
         except BadRequest:
             if len(names) == 1:
                 raise
-        return [it for part in self._fewer(names) for it in await self._list_group(part)]
+        found = [it for part in self._fewer(names) for it in await self._list_group(part)]
+        self._remember_limit(names)
+        return found
 
     def _fewer(self, names: Sequence[str]) -> list[Sequence[str]]:
-        """Smaller groups of names that the plugin refused, too many in number or in bytes.
+        """Smaller groups of names that the plugin refused, too many in number or in bytes."""
+        return groups(names, min(self._most_namespaces, max(1, len(names) // 2)))
 
-        Remembers the lower limit.
-        """
+    def _remember_limit(self, names: Sequence[str]) -> None:
+        """These were refused, but accepted in groups: it was their number."""
         self._most_namespaces = min(self._most_namespaces, max(1, len(names) // 2))
-        return groups(names, self._most_namespaces)
 
 
 def read_found(body: bytes) -> list[Found]:

@@ -3,4 +3,4 @@ FROM batches
 WHERE try_at <= now()
 GROUP BY session
 ORDER BY min(try_at)
-LIMIT 100
+LIMIT $1

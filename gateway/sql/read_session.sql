@@ -6,7 +6,7 @@ WITH lock AS MATERIALIZED (
 )
 SELECT
     lock.is_held, session.id, users.user_id, users.key_sha256, session.app_id, session.project_id, session.name, session.namespace,
-    session.last_message_at,
+    session.last_message_at, session.is_buffering,
     EXISTS (SELECT FROM batches WHERE batches.session = session.id) AS has_open_batches,
     NOT EXISTS (
         SELECT FROM memories WHERE memories.session = session.id AND memories.text IS NULL

@@ -7,7 +7,9 @@ from typing import Any
 import asyncpg
 import pytest
 
+from gateway.credentials import Credentials
 from gateway.names import SessionName
+from gateway.users import User, Users
 from tests.integration.gateway import people
 from tests.integration.gateway.people import Gateway, Person, checked, message, turn
 from tests.integration.gateway.plugin import Switchboard
@@ -178,6 +180,22 @@ async def test_ruling_12_another_request_under_a_key_is_a_conflict(
         checked(await ann.post(ADD, key, **other), 409)
     checked(await bob.post(ADD, key, session_id="chat:9", messages=turn("hi")), 200)
     assert (await ann.flush("chat:2"))["status"] == "no_extraction"
+
+
+async def test_ruling_12_under_a_key_a_user_who_is_deleted_meanwhile_is_unauthorized(
+    ann: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authenticate = Users.authenticate
+
+    async def and_delete(self: Users, given: Credentials) -> User:
+        user = await authenticate(self, given)
+        monkeypatch.undo()
+        assert (await ann.delete(f"/users/{ann.user_id}")).status_code == 204
+        return user
+
+    monkeypatch.setattr(Users, "authenticate", and_delete)
+    fields = {"session_id": "chat:1", "messages": turn("Talk of tea")}
+    checked(await ann.post(ADD, {"Idempotency-Key": "run 1"}, **fields), 401)
 
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "tab\there", "é"])
@@ -356,6 +374,30 @@ async def test_ruling_15_buffers_that_nobody_flushes_are_flushed(
         await ann.add("chat:1", *turn("Talk of tea"))
         await eventually(lambda: ann.search("tea"))
         assert (await ann.flush("chat:1"))["status"] == "no_extraction"
+
+
+@pytest.mark.parametrize("is_flushed", [True, False], ids=["by somebody", "by nobody"])
+async def test_ruling_15_a_buffer_of_known_messages_does_not_wait_for_a_flush(
+    quiet_store: str, plugin: Switchboard, *, is_flushed: bool
+) -> None:
+    idle_flush = 0 if is_flushed else 0.5
+    connection = await asyncpg.connect(quiet_store)
+    try:
+        async with people.gateway(quiet_store, plugin.client(), idle_flush=idle_flush) as gateway:
+            ann = await gateway.person()
+            messages = turn("Talk of tea")
+            await ann.add("chat:1", *messages)
+            await ann.flush("chat:1")
+            assert (await ann.add("chat:1", *messages))["duplicate_count"] == 2
+            if is_flushed:
+                assert (await ann.flush("chat:1"))["status"] == "no_extraction"
+            # Otherwise, it would be looked at again and again, and take the place of others.
+            waits = "SELECT NOT is_buffering FROM memory_gateway.sessions"
+            await eventually(lambda: connection.fetchval(waits))
+            await ann.add("chat:1", *turn("Talk of milk"))
+            assert not await connection.fetchval(waits)
+    finally:
+        await connection.close()
 
 
 async def test_ruling_15_zero_is_never(store: str, plugin: Switchboard) -> None:

@@ -14,6 +14,7 @@ from contract import (
     CAPABILITIES,
     EXTENSIONS,
     BadRequest,
+    Capability,
     Extension,
     Memory,
     MemoryWrite,
@@ -281,6 +282,34 @@ async def test_ruling_16_a_plugin_of_another_dimension_gets_memories_without_emb
         checked(await ann.patch(tea["id"], "We drink milk"), 200)
         assert await ann.texts("milk") == ["We drink milk"]
         assert await ann.texts("coffee") == ["Coffee is hot"]
+
+
+class RefusesOthers(OneDimension):
+    """It also refuses to search by embeddings of another dimension."""
+
+    def search(self, body: SearchRequest) -> list[Memory]:
+        if body.embedding is not None and len(body.embedding) != self.dimension:
+            raise BadRequest(f"embedding: must have {self.dimension} numbers")
+        return super().search(body)
+
+
+@pytest.mark.parametrize("capabilities", [CAPABILITIES, ["embedding"]], ids=["all", "no words"])
+async def test_ruling_10_a_plugin_that_refuses_an_embedding_is_searched_by_words(
+    store: str, capabilities: list[Capability]
+) -> None:
+    plugin = Switchboard(ExamplePlugin(RefusesOthers(), capabilities))
+    async with (
+        openai() as api,
+        people.gateway(store, plugin.client(), embed_url=api.url, embed_model="e") as gateway,
+    ):
+        ann = await gateway.person()
+        for number, drink in enumerate(("tea", "milk", "water", "juice")):
+            await ann.say(f"chat:{number}", f"We drink {drink}")
+        for drink in ("tea", "milk"):
+            plugin.requests.clear()
+            assert await ann.texts(drink) == [f"User: We drink {drink}\nAssistant: Noted."]
+            # It does not take the embedding for a list of namespaces that is too long.
+            assert plugin.requests.count("POST /v1/search") == 2
 
 
 async def test_a_memory_that_is_refused_without_its_embedding_is_no_failure_of_the_embedder(

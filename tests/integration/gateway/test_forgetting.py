@@ -52,6 +52,14 @@ async def test_ruling_17_a_confirmed_deletion_is_204_and_a_repeat_404(
     checked(await ann.delete(f"/users/{ann.user_id}"), 401)
 
 
+async def test_ruling_17_of_deletions_of_a_user_at_once_one_succeeds(ann: Person) -> None:
+    await ann.say("chat:1", "Talk of tea")
+    path = f"/users/{ann.user_id}"
+    answers = await asyncio.gather(*(ann.delete(path) for _ in range(5)))
+    assert sorted(it.status_code for it in answers) == [204] + [401] * 4
+    assert len({it.content for it in answers if it.status_code == 401}) == 1
+
+
 async def test_ruling_17_without_the_plugin_it_is_still_gone(
     ann: Person, bob: Person, plugin: Switchboard
 ) -> None:

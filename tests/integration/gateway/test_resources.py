@@ -24,13 +24,14 @@ pytestmark = pytest.mark.anyio
 PAGE = """<html><head><title>Shop</title><style>p {color: red}</style></head><body>
 <script>alert("mischief")</script><h1>Green tea</h1>
 <p>It is <b>cheap</b> &amp; good.</p></body></html>"""
+PAGE_TEXT = "Shop\n\nGreen tea\n\nIt is cheap & good."
 
 READ = [
     ("a.txt", b"Green tea is cheap.", "text/plain", "Green tea is cheap."),
     ("a.txt", b"Green tea is cheap.", None, "Green tea is cheap."),
     ("a.md", b"# Tea\n\nGreen tea is cheap.", None, "# Tea\n\nGreen tea is cheap."),
-    ("a.html", PAGE.encode(), "text/html", "Green tea\n\nIt is cheap & good."),
-    ("a.HTM", PAGE.encode(), "application/octet-stream", "Green tea\n\nIt is cheap & good."),
+    ("a.html", PAGE.encode(), "text/html", PAGE_TEXT),
+    ("a.HTM", PAGE.encode(), "application/octet-stream", PAGE_TEXT),
     ("a.json", b'{"tea": ["green", 1]}', None, '{\n "tea": [\n  "green",\n  1\n ]\n}'),
     ("a.csv", b"name;price\ntea;5\n", "text/csv", "name, price\ntea, 5"),
     ("a.pdf", files.pdf("Green tea", "is cheap"), None, "Green tea\n\nis cheap"),

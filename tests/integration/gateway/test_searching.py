@@ -194,6 +194,20 @@ async def test_ruling_9_every_session_is_searched(store: str) -> None:
             assert len(await ann.search(f"number{number}")) == 1
 
 
+async def test_a_query_that_the_plugin_refuses_does_not_slow_down_others(
+    ann: Person, plugin: Switchboard
+) -> None:
+    for number in range(4):
+        await ann.say(f"chat:{number}", f"tea number{number}")
+    plugin.refuses = lambda body: "poison" in body
+    asked = {"query": "poison", "scope": ["all_user_memory"]}
+    checked(await ann.post("/memories/search", **asked), 503)
+    plugin.requests.clear()
+    assert len(await ann.search("tea")) == 4
+    # It was not the number of namespaces.
+    assert plugin.requests.count("POST /v1/search") == 1
+
+
 @pytest.mark.parametrize("capabilities", [(), ("fts",), CAPABILITIES])
 @pytest.mark.parametrize("extensions", [(), ("batch",), ("list",)])
 async def test_a_minimal_plugin_serves_the_whole_api(
