@@ -114,6 +114,13 @@ _OPENING = words(
     """
 )
 _PHRASE = re.compile(r"[a-z]{3,12}(?:[ \t][a-z]{3,12}){2,9}(?=[ \t]*(?:[\r\n]|\Z))")
+# Names in a program: what is compared with, a type, and what an operator is applied to.
+_COMPARED = re.compile(r"[A-Za-z_]+")
+_TYPE = re.compile(r"_?(?:[a-z]{2,15}|[A-Z][a-z]{1,15})(?:[A-Z][a-z]{2,15}){1,6}")
+_PATH = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){1,8}[A-Za-z_]\w{0,60}")
+_BEFORE_NAME = re.compile(r"[A-Za-z_-]{0,40}\Z")
+_OPERATORS = words("await lambda new typeof yield")
+_OPERAND = re.compile(r"[ \t]{1,4}[A-Za-z_$][\w$.]{0,80}[ \t]{0,4}(?=[(<\[:,;\r\n]|\Z)")
 _SYMBOLS = re.compile(r"[ \t]&[^\s\"'`=&>]{1,30}(?=\s|\Z)")
 _MORE_WORDS = re.compile(r"(?:[ \t][a-z]{3,12}){1,5}(?=[ \t]*(?:[\r\n]|\Z))")
 # The rest of a value that has commas or brackets, if the line ends with it.
@@ -130,6 +137,7 @@ _AMOUNT = re.compile(
 _STRIPPED = ".!?:"
 _AROUND = "\\\"'`* \t\r\n"
 _BEGIN_OF_SAYING = frozenset("iIwWuU")  # is, was, used to be
+_CAPITALS = frozenset("_ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _BRACKETS = frozenset("([{")
 _SEPARATORS = frozenset(",;|") | _BRACKETS
 
@@ -232,6 +240,7 @@ class _Assignment:
             len(bare) < 3
             or bare in _NO_VALUE
             or bare in (self._name, self._name.removesuffix("s"))
+            or self._is_named_after()
             or REDACTED.match(self._text, self._start)
             or _NO_SECRET.fullmatch(self._value)
             or (self._is_below and not self._is_quoted and not self._stands_alone_below())
@@ -292,9 +301,11 @@ class _Assignment:
                 and inner.lower() not in _PROSE | _ABOUT
                 and not _NO_SECRET.fullmatch(inner)
             )
+        if not self._is_quoted and self._is_code():
+            return False
         if "=" in self._how or "＝" in self._how or not self._how:
             return True
-        if is_prose(bare):
+        if is_prose(bare.lstrip("&")):  # `token: &str`
             return False
         if self._is_quoted:  # "password": "must be long"
             if " " not in self._value or _has_digit(self._value):
@@ -309,6 +320,30 @@ class _Assignment:
         if self._value != bare or rest[:1] in ("", *"\r\n,;.)&|"):
             return True
         return bool(_CONNECTIVE.match(rest))
+
+    def _is_named_after(self) -> bool:
+        """Whether the value is the whole name again: `auth_token=auth_token`."""
+        begin = _BEFORE_NAME.search(self._text, max(0, self._name_start - 40), self._name_start)
+        name = f"{begin.group() if begin else ''}{self._name}".lower().replace("-", "_")
+        value = self._bare.lower().replace("-", "_").strip("_")
+        return len(value) >= 3 and f"_{name.strip('_')}".endswith(f"_{value}")
+
+    def _is_code(self) -> bool:
+        """For `if token == expected:`, `token: AccessToken` and `token = await get_token()`."""
+        bare = self._bare
+        if _PATH.fullmatch(bare) and bare.lower().endswith(self._name):
+            return True
+        if self._how == "==":
+            return _COMPARED.fullmatch(bare) is not None
+        if self._how == ":":
+            if not _TYPE.fullmatch(bare) or (
+                self._is_password and not re.search("(?i)pass|secret", bare)
+            ):
+                return False
+            is_variable = self._text[self._name_start].islower() and bare[0] in _CAPITALS
+            return is_variable or self._before not in ("_", "-")
+        is_applied = self._value in _OPERATORS and "=" in self._how
+        return is_applied and _OPERAND.match(self._text, self._end) is not None
 
     def _is_number_secret(self) -> bool:
         if self._name.endswith(("keys", "words")):

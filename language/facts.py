@@ -358,6 +358,8 @@ def _fact(
         whole = f"{verb} {said}".strip()
     if not MIN_CHARACTERS <= len(about) <= MAX_CHARACTERS or about[0] in ":,)":
         return None
+    if "|" in about and _is_in_table(page.masked, found.start):
+        return None
     category = statement.verb.category
     if is_another_verb(statement.verb, verb, about) or is_step(verb, page.masked, found.end):
         return None
@@ -383,6 +385,12 @@ def _fact(
         return None
     content = whole[:MAX_CONTENT].rstrip(_FINAL)
     return Fact(f"{category}:{key}", content, _TYPES[category], category, polarity, speaker)
+
+
+def _is_in_table(masked: str, start: int) -> bool:
+    """Whether this is in the row of a table, where `|` is the border of the next cell."""
+    line = masked.rfind("\n", 0, start) + 1
+    return masked[line : line + 4].lstrip().startswith("|")
 
 
 # `I chose the red pill, Neo said`

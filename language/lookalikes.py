@@ -62,7 +62,7 @@ _STEP = re.compile(
 _LABEL = re.compile(r"[\"'“‘`][^\"'“”‘’`]*[\"'”’`]")
 _LABEL_AND = re.compile(r"[\"'“‘`][^\"'“”‘’`]*[\"'”’`](?:\s+\w+)?\s+and\s+(?![\"'“‘`])")
 _CELLS = re.compile(
-    r"(?i)(?:(?:both|all|some|the|these|those|two|three|several|a|an)\s+)*(?:cells?|rows?|columns?|lines?|text"
+    r"(?i)(?:(?:both|all|some|the|these|those|two|three|several|a|an|first|second|third|last|next)\s+)*(?:cells?|rows?|columns?|lines?|text"
     r"|items?|files?|folders?|layers?|area|range|region|paragraphs?)"
 )
 _COMMAND = re.compile(
@@ -119,7 +119,7 @@ _HATE_TO = re.compile(
 # Verbs that need an object: `the tool I tend to use`.
 _BARE = re.compile(
     r"(?i)(?:use|get|make|take|have|do|see|want|need|put|give|buy|keep|pick|choose|go\s+with|find|say"
-    r"|bring|let|include|wear|mean\b.*|use\s+(?:for|as|when|in|on|to|at)(?![\w-]).*)"
+    r"|bring|let|include|wear|forget|mean\b.*|use\s+(?:for|as|when|in|on|to|at)(?![\w-]).*)"
 )
 # `I tend to my garden`
 _DETERMINERS = words("my our the his her their your a an this that these those")
@@ -172,6 +172,10 @@ def is_step(said: str, masked: str, end: int) -> bool:
     return bool(_CAME_OF_IT.match(masked, end) or _CLICKED.match(masked, end))
 
 
+# After `use`, these begin no object: `I will use up the milk`.
+_NOT_WHAT = words("as by for in on to until up when")
+
+
 def is_company(about: str) -> bool:
     """Whether one goes with somebody, not with a choice: `[let's go with] my friends`."""
     return bool(_PERSON.fullmatch(about) or _TRIP.match(about))
@@ -214,7 +218,7 @@ def is_another_verb(verb: Verb, said: str, about: str) -> bool:
         return is_company(about) or _STEP.search(about) is not None
     if said.endswith((" use", "using")):
         raw = about.split(None, 1)[0]
-        if _ERRAND.match(about) or raw in ("as", "for", "in", "to", "when", "by", "until", "on"):
+        if _ERRAND.match(about) or raw in _NOT_WHAT:
             return True
     if said.endswith(("picked", "chose", "chosen", "selected")):
         if _STEP.search(about) or _is_told(about):

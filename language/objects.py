@@ -317,6 +317,7 @@ _EMPTY = re.compile(
       | the\s+(?:\w+\s+)?(?:{_THINGS})(?:\s+(?:better|best|more|most|instead|for\ now|too
       |you\b.*|we\b.*|that\s+you.*|above|below|here))?
       | (?:a|an|another|some)\s+(?:\w+\s+)?(?:{_THINGS})
+      | (?!(?:loved|little|dear)\s)\w+\s+ones
       | (?:how|what|where|whatever|whichever|wherever|the\ way|the\ fact\ that|when)\s+(?:you
       |your|this|that|it|things?)\b.*
       | how\s+\w+\s+(?:this|that|it|you|your)\b.*

@@ -32,6 +32,9 @@ _SHAPES = re.compile(
     r"|[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,})"  # Discord
     r")|(?P<API_KEY>(?:"
     r"uk_[A-Za-z0-9_-]{43}|mr_[A-Za-z0-9_-]{40}"  # ours
+    # Cut off, or of another make; databases give shorter names in lower case to their constraints.
+    r"|(?:uk|mr)_(?=[A-Za-z]{0,29}\d)(?:[A-Za-z0-9]{30}"
+    r"|(?=[A-Z0-9]{0,23}[a-z])(?=[a-z0-9]{0,23}[A-Z])[A-Za-z0-9]{24})"
     r"|gh[pousr]_[A-Za-z0-9]{30}|github_pat_[A-Za-z0-9_]{16}|glpat-[A-Za-z0-9_-]{16}"
     r"|sk-ant-api[A-Za-z0-9_-]{16}|tskey-[a-z]{2,12}-[A-Za-z0-9_-]{10}"
     r"|xox[a-z]-[A-Za-z0-9-]{8}"  # Slack

@@ -18,6 +18,7 @@ _END = re.compile(
     |[\n\u2028\u2029])"""
 )
 _WORD_BEFORE = re.compile(r"(?:[^\W\d_]\.){1,4}\Z|[^\W\d_]{1,8}\.\Z")
+_NEXT_WORD = re.compile(r"\s{0,64}[\"'“‘(\[]{0,4}([^\W\d_]{1,40})")
 _PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*")
 
 # A period after these never ends a sentence ...
@@ -32,6 +33,17 @@ _ENDINGS = words(
     """
     a.m al apr aug bros co corp dec dept e.u est etc feb inc jan jr jul jun ltd mar nov
     oct p.m ph.d sep sept sr u.k u.s
+    """
+)
+# ... where a name may follow these, so that only such words start one: `the U.S. Army` ...
+_COUNTRIES = words("e.u u.k u.s")
+_STARTERS = words(
+    """
+    a after all also an and any are as at because before both but by can do does each even every
+    for from has have he her here his how however i if in is it its just let many maybe most my
+    no not now of on one or other our please she should since so some still than thanks that the
+    their then there these they this those though to too two under until was we well what when
+    where which while who why will with would yes yet you your
     """
 )
 # ... and after these, not before a number.
@@ -52,6 +64,8 @@ def ends_sentence(text: str, period: int) -> bool:
     lower = word.lower()
     if lower in _TITLES:
         return False
+    if lower in _COUNTRIES and following.isupper():
+        return _next_word(text, period + 1).lower() in _STARTERS
     if lower in _ENDINGS:
         return following.isupper() and lower not in ("inc", "ltd", "co", "corp")
     if lower in _BEFORE_NUMBERS and following.isdecimal():
@@ -179,6 +193,11 @@ def _is_flag_letter(character: str) -> bool:
 def _is_glued(text: str, start: int) -> bool:
     """Whether the word that starts here is only the tail of a longer one, like a file name."""
     return start > 0 and (text[start - 1].isalnum() or text[start - 1] in "._-/@")
+
+
+def _next_word(text: str, start: int) -> str:
+    found = _NEXT_WORD.match(text, start)
+    return found[1] if found else ""
 
 
 def _next_character(text: str, start: int) -> str:

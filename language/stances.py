@@ -106,9 +106,9 @@ def _pattern(
           | (?P<chose0>{_CHOSE})
           | (?P<no_habit0>
                 (?: (?:{_SELDOM})(?:{_}tend{_}to)?
-                  | tend{_}not{_}to | tend{_}to{_}(?:not|{_NOT})
+                  | tend{_}not{_}to | tend{_}to{_}(?:not|no{_}longer|{_NOT})
                   | {_NOT}{_}{_DENIED_ADVERBS}(?:{_OFTEN}|tend{_}to)
-                  | (?:{_OFTEN}){_}(?:not|{_NOT})
+                  | (?:{_OFTEN}){_}(?:not|(?:do{_})?no{_}longer|{_NOT})
                 ){_NOT_TWICE}
             )
           | (?P<habit0>{_OFTEN}|tend{_}to)
@@ -122,7 +122,7 @@ def _pattern(
           | (?P<wont1>(?:not|never){_}{_DENIED_ADVERBS}(?:{_GOING}{_}{_ADOPT}|going{_}with))
           | (?P<will1>{_GOING}{_}{_ADVERBS}{_ADOPT}|going{_}with)
           | (?P<no_habit1>
-                (?:{_SELDOM}|not{_}(?:{_OFTEN})(?!{_}{_FAN})|(?:{_OFTEN}){_}not){_NOT_TWICE}
+                (?:{_SELDOM}|not{_}(?:{_OFTEN})(?!{_}{_FAN})|(?:{_OFTEN}){_}(?:not|no{_}longer)){_NOT_TWICE}
             )
           | (?P<habit1>{_OFTEN})
         )

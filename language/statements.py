@@ -175,6 +175,7 @@ _ABOUT_ME = re.compile(
         (?:name{_}is(?:{_}not|n't)|name's{_}not)(?={_}{_CAPITAL})
     | {_AM}{_}{_ADVERBS}not{_}{_ADVERBS}(?:called|named)(?={_}{_CAPITAL})
     | (?:i|we){_}{_ADVERBS}(?:no{_}longer{_}{_ADVERBS})?(?:{_LIVE}|{_WORK})
+    | (?:i|we){_}{_ADVERBS}work{_}on(?:{_}(?!{_NO_SUBJECT}\b)[\w-]+){{1,3}}?{_}at(?={_NAMED})
     | (?:i|we){_}{_ADVERBS}{_DONT}{_}{_ADVERBS}(?:
         (?:{_LIVE}|{_WORK}){_DENIED} | {_WORK}(?:(?<=as)(?={_}an?\b)|(?<=from)(?={_}home\b)
         |(?<=for|.at)(?={_}(?:the|an?)\b)))
@@ -184,7 +185,7 @@ _ABOUT_ME = re.compile(
         been{_}(?:living{_}(?:in|near|on|at)(?!{_}{_NO_HOME})|working{_}(?:at|for|as)(?!{_}{_NO_JOB}))
         | (?:lived{_}(?:in|near|on|at)(?!{_}{_NO_HOME})|worked{_}(?:at|for|as|in))(?={_SO_FAR}))
     | (?:i|we)(?:'?ve|{_}have)?{_}{_ADVERBS}(?:moved|relocated)
-        {_}(?:from{_}{_CAPITAL}[^.!?;,\n]{{1,40}}?{_})?to(?!{_}(?:strike|the{_}(?!{_AREAS})|another
+        {_}(?:from{_}{_CAPITAL}[^.!?;,\n]{{1,40}}?{_})?to(?!{_}(?:strike|the{_}(?!{_AREAS}|{_CAPITAL})|another
     |this|that|using|step|section|phase|line|page|chapter|level|row|column|slide|stage|part)\b)
     | (?:i|we)(?:'?ve|{_}have)?{_}{_ADVERBS}started{_}working{_}
         (?:(?:at|for)(?={_NAMED})|as(?={_}an?\b))

@@ -136,6 +136,9 @@ def test_a_secret_is_found_wherever_it_stands_among_short_words(before: int, whi
         "password: abc ",
         'password: "a ',
         "</password>",
+        "token = await ",
+        "token=a.b.c.",
+        "a-b_token=abc ",
         "</<password a",
     ],
 )

@@ -35,6 +35,7 @@ from tests.unit.language.growth import assert_linear
         "open app.py and main.rs now.| Done.",
         "no end",
         "v1.2.3 is out.| Get it.",
+        "The U.S. Army and the U.K. Parliament met in the U.S.| They spoke.",
         "Acme Inc. Berlin is here.| Yes.",
         "...",
     ],
