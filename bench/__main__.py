@@ -43,21 +43,26 @@ def run(
         repeats, seconds = 2, _QUICK_SECONDS
     conditions = {**machine(), "generator": GENERATOR, "repeats": repeats, "seconds": seconds}
     echo(f"load from {GENERATOR}, {repeats} rounds of {seconds:g} s")
-    results: list[Result] = []
+    everything: list[Result] = []
     # Exit through the context managers, so that no server is left running.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         with stage(seconds=seconds, quick=quick) as prepared:
             for group in chosen:
-                for source in CATALOG[group]:
-                    results.extend(_run(source, prepared, repeats))
+                results: list[Result] = []
+                try:
+                    for source in CATALOG[group]:
+                        results.extend(_run(source, prepared, repeats))
+                finally:
+                    # Keep what was measured before a failure, because it took long.
+                    if results:
+                        everything += results
+                        files = report.write(out, group, results, conditions)
+                        plot.write(out, results)
+                        echo("written: " + ", ".join(map(str, files)))
     finally:
-        # Keep what was measured before a failure, because it took long.
-        if results:
-            report.show(results)
-            report.write(out, results, conditions)
-            plot.write(out, results)
-            echo(f"written: {out}/bench.json, {out}/bench.md")
+        if everything:
+            report.show(everything)
 
 
 def _run(source: Source, prepared: Stage, repeats: int) -> Iterator[Result]:

@@ -1,4 +1,4 @@
-"""`make figures`: copy the last results of `make bench` into the docs.
+"""`make figures`: copy the last results of `make bench` into the docs, group by group.
 
 This is the only way figures get into a page. Nobody types one by hand.
 """
@@ -8,6 +8,8 @@ import shutil
 import sys
 from pathlib import Path
 
+from bench.catalog import CATALOG
+
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results"
 KEPT = ROOT / "docs" / "memory-plugins" / "figures"
@@ -16,13 +18,20 @@ OPERATING = ROOT / "docs" / "memory-plugins" / "operating.md"
 _PLACE = re.compile(r"(<!-- bench:[^>]* -->\n)(.*?)(<!-- /bench -->)", re.DOTALL)
 
 
+def kept() -> list[str]:
+    """The groups that were measured; each may be from another run."""
+    return [group for group in CATALOG if (KEPT / f"{group}.json").exists()]
+
+
 def whole_table() -> str:
     """Everything that was measured, with the machine, for operating.md."""
-    table = (KEPT / "bench.md").read_text("utf-8")
-    table += "\nThe same [by itself](figures/bench.md) and [as JSON](figures/bench.json).\n"
+    groups = kept()
+    text = "\n".join((KEPT / f"{group}.md").read_text("utf-8") for group in groups)
+    links = ", ".join(f"[{it}](figures/{it}.md) ([JSON](figures/{it}.json))" for it in groups)
+    text += f"\nEach table by itself, and as JSON with every round: {links}.\n"
     if (KEPT / "growth.svg").exists():
-        table += "\n![p50 and p99 over the number of memories](figures/growth.svg)\n"
-    return table
+        text += "\n![p50 and p99 over the number of memories](figures/growth.svg)\n"
+    return text
 
 
 def places(text: str) -> list[re.Match[str]]:
@@ -40,12 +49,12 @@ def fill(page: Path, table: str) -> None:
 
 
 def main() -> None:
-    if not (RESULTS / "bench.json").exists():
+    measured = [path for path in RESULTS.glob("*.*") if path.stem in CATALOG]
+    if not measured:
         sys.exit("there are no results; run `make bench` first")
     KEPT.mkdir(exist_ok=True)
-    for name in ("bench.json", "bench.md", "growth.svg"):
-        if (RESULTS / name).exists():
-            shutil.copyfile(RESULTS / name, KEPT / name)
+    for path in measured:
+        shutil.copyfile(path, KEPT / path.name)
     fill(OPERATING, whole_table())
 
 

@@ -64,10 +64,11 @@ _WIDTH = 150
 HEADINGS = ["Work", "Measured", "Compared with", "Ratio", "Target", "Verdict"]
 
 
-def as_markdown(results: Sequence[Result], machine: dict[str, object]) -> str:
+def as_markdown(group: str, results: Sequence[Result], machine: dict[str, object]) -> str:
     """The same table for the docs, with the machine it was measured on."""
     measured = (
-        f"Measured on {machine['cores']} cores with {machine['memory_gib']} GiB of memory, Python"
+        f"**{group.capitalize()}**, measured on {datetime.now(UTC):%Y-%m-%d} on"
+        f" {machine['cores']} cores with {machine['memory_gib']} GiB of memory, Python"
         f" {machine['python']}, embedded PostgreSQL with fsync on, load from"
         f" {machine['generator']}, {machine['repeats']} rounds of {machine['seconds']} s. Each"
         " figure is the median, with the distance between the extremes in parentheses. The range"
@@ -96,10 +97,15 @@ def show(results: Sequence[Result]) -> None:
     Console(width=max(console.width, _WIDTH)).print(table)
 
 
-def write(folder: Path, results: Sequence[Result], machine: dict[str, object]) -> None:
+def write(
+    folder: Path, group: str, results: Sequence[Result], machine: dict[str, object]
+) -> tuple[Path, Path]:
+    """Write the results of a group, and return the files."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "bench.json").write_text(as_json(results, machine), "utf-8")
-    (folder / "bench.md").write_text(as_markdown(results, machine), "utf-8")
+    data, page = folder / f"{group}.json", folder / f"{group}.md"
+    data.write_text(as_json(results, machine), "utf-8")
+    page.write_text(as_markdown(group, results, machine), "utf-8")
+    return data, page
 
 
 def _contestants(result: Result) -> list[str]:

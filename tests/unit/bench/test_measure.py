@@ -91,7 +91,7 @@ def test_the_json_has_every_turn_and_the_markdown_one_row_per_measure() -> None:
         82,
         79,
     ]
-    rows = report.as_markdown([done, done], MACHINE).splitlines()[4:]
+    rows = report.as_markdown("work", [done, done], MACHINE).splitlines()[4:]
     assert len(rows) == 2
     assert "0.80 ×" in rows[0]
     assert all(row.count("|") == len(report.HEADINGS) + 1 for row in rows)
@@ -101,7 +101,7 @@ def test_a_note_says_who_used_the_processors() -> None:
     measure = Measure("work", "some work", "requests/s", {}, note="known before")
     spent = {"plugin_us": 250.0, "postgres_us": 300.0}
     done = Result(measure, {"plugin": [Sample(1, spent)], "pgbench": [Sample(2)]})
-    notes = report.as_markdown([done], MACHINE).splitlines()[-2:]
+    notes = report.as_markdown("work", [done], MACHINE).splitlines()[-2:]
     assert notes[0] == "- some work: known before."
     assert "250 µs of processor time in our processes and 300 µs in PostgreSQL" in notes[1]
 
