@@ -112,7 +112,7 @@ def _values(body: bytes, result: Imported) -> Iterator[tuple[int, Any]]:
         except BadRequest as error:
             if not _is_json(body.lstrip().partition(b"\n")[0]):
                 raise invalid("body", error.message.removeprefix("body: ")) from None
-            # The first of several lines is an array, which is no memory.
+            # The first of several lines is an array, which is not a memory.
         else:
             yield from enumerate(values, 1)
             return
