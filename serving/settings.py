@@ -75,12 +75,12 @@ class Setting:
     one_of: Collection[str] | None
 
     def check(self, value: Any) -> None:
-        if isinstance(value, float) and not math.isfinite(value):
-            raise BadSetting(f"{self.flag} ({self.env}) must be a finite number")
         if self.at_least is not None and not value >= self.at_least:
             raise BadSetting(f"{self.flag} ({self.env}) must be at least {self.at_least:g}")
         if self.at_most is not None and value > self.at_most:
             raise BadSetting(f"{self.flag} ({self.env}) must be at most {self.at_most:,.0f}")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise BadSetting(f"{self.flag} ({self.env}) must be a finite number")
         if self.one_of is not None and value not in self.one_of:
             *first, last = self.one_of
             raise BadSetting(f"{self.flag} ({self.env}) must be {', '.join(first)} or {last}")
